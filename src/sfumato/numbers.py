@@ -1,8 +1,12 @@
-"""Figures in texts for people: significant digits without exponents, and nouns that agree with their number."""
+"""Figures in texts for people: digits without exponents, nouns that agree with their number, numbers of months."""
 
 from __future__ import annotations
 
 import math
+import tomllib
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
 
 DIGITS = 6
 """Significant digits where nothing else is asked for."""
@@ -50,3 +54,18 @@ def plural(noun: str) -> str:
 def with_article(noun: str) -> str:
     """Write a noun that may stand for several: ``a sliced-table``, ``marginals``."""
     return noun if noun.endswith("s") and not noun.endswith("ss") else f"a {noun}"
+
+
+@cache
+def _months() -> tuple[dict[str, str], ...]:
+    """Return by language the number of each name of a month."""
+    table = tomllib.loads(files("sfumato").joinpath("months.toml").read_text(encoding="utf-8"))["months"]
+    languages = (enumerate(months.split(), 1) for months in table.values())
+    return tuple({name: str(number) for number, names in months for name in names.split("|")} for months in languages)
+
+
+def month_numbers(names: Sequence[str]) -> dict[str, str]:
+    """Return the number of each name, in the languages that have all of them, unless these mean different months."""
+    fitting = [months for months in _months() if all(name in months for name in names)] or _months()
+    found = {name: {months[name] for months in fitting if name in months} for name in names}
+    return {name: next(iter(numbers)) for name, numbers in found.items() if len(numbers) == 1}

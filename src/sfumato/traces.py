@@ -1,5 +1,7 @@
-"""Traces of people, who was where and when: reading, checking and publishing them."""
+"""Traces of people, who was where and when: reading, checking, publishing and attacking them."""
 
+from sfumato.kinds.traces.attack import TraceAttack as TraceAttack
+from sfumato.kinds.traces.attack import attack_traces as attack_traces
 from sfumato.kinds.traces.check import TraceCheck as TraceCheck
 from sfumato.kinds.traces.check import check_traces as check_traces
 from sfumato.kinds.traces.make import TraceLoss as TraceLoss

@@ -86,6 +86,7 @@ EVERY = {
         "check in.csv --quasi age --sensitive ill",
         "check ratings.csv --kind ratings -k 2 --epsilon 1",
         "check in.csv --kind sets -m 1",
+        "check where.csv --kind traces --person who --place where --time when --zone UTC -l 2",
     ],
     "correlation": ["correlation in.csv --quasi age,ill"],
     "attack": ["attack out --original in.csv --attack linkage --policy policy.toml"],
@@ -118,6 +119,7 @@ def test_every_command_is_tried() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="users are changed in another way there")
 def test_every_command_works_without_a_home(place):
     ratings = "\n".join(f"{person},{film},{1 + film % 5}" for person in range(6) for film in range(3))
+    (place / "where.csv").write_text("who,where,when\nann,north,2026-03-02T08:00\nbob,north,2026-03-02T08:30\n")
     (place / "ratings.csv").write_text(f"user,item,rating\n{ratings}\n")
     people = "\n".join(f"p{number},{20 + number % 6},{'flu' if number % 2 else 'cold'}" for number in range(60))
     (place / "people.csv").write_text(f"name,age,ill\n{people}\n")

@@ -116,6 +116,7 @@ def example_folder(folder: Path) -> Iterator[None]:
         patch.object(MODELS, "_places", {**MODELS._places}),
     ):
         runpy.run_path(str(DOCS / "make_patients.py"))
+        runpy.run_path(str(DOCS / "make_city.py"))
         yield
 
 

@@ -201,7 +201,8 @@ def test_countries_get_the_regions_of_the_world(name: str, codes: list[str], dra
 
 def test_every_country_stands_once_with_both_codes() -> None:
     regions = tomllib.loads((resources.files("sfumato.hierarchy") / "regions.toml").read_text(encoding="utf-8"))
-    codes = [code for parts in regions.values() for each in parts.values() for code in each.split()]
+    parts_of = {name: parts for name, parts in regions.items() if name not in ("names", "numbers")}
+    codes = [code for parts in parts_of.values() for each in parts.values() for code in each.split()]
     assert len(codes) == len(set(codes)) == 2 * 248  # all but Antarctica
     assert {len(code) for code in codes[::2]} == {2}
     assert {len(code) for code in codes[1::2]} == {3}
@@ -217,3 +218,60 @@ def test_days_in_other_forms_are_no_codes() -> None:
 def test_wrong_ends_of_prefixes_are_refused(wrong: dict[str, str]) -> None:
     with pytest.raises(HierarchyError, match="prefixes"):
         prefixes(2, 1, **wrong)
+
+
+MONTHS = tomllib.loads((resources.files("sfumato") / "months.toml").read_text(encoding="utf-8"))["months"]
+
+
+@pytest.mark.parametrize("language", sorted(MONTHS.keys() - {"roman"}))
+def test_months_have_quarters_and_halves_in_every_language(language: str) -> None:
+    names = [max(ways.split("|"), key=len) for ways in MONTHS[language].split()]
+    quarters = {name: f"Q{place // 3 + 1}" for place, name in enumerate(names)}
+    assert {path[0]: path[1] for path in draft_hierarchy(pl.Series("month", names)).paths} == quarters
+
+
+def test_roman_numbers_are_no_months() -> None:
+    assert draft_hierarchy(pl.Series(["I", "II", "III", "IV"])).height == 2
+
+
+def test_levels_of_education_are_those_of_isced() -> None:
+    labels = ["Preschool", "7th-8th", "12th", "HS-grad", "Some-college", "Bachelors", "Doctorate"]
+    broad = {path[0]: path[-2] for path in draft_hierarchy(pl.Series(labels)).paths}
+    assert [broad[label] for label in labels] == ["low", "low", "low", "medium", "medium", "high", "high"]
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("country", ["de", "at", "jp"]), ("citizenship", ["276", "040", "392"]), ("geo", ["DEU", "AUT", "JPN"]),
+        ("land", ["Germany", "AUSTRIA", "Japan"]), ("x", ["Germany", "Austria", "Japan"]),
+    ],
+)  # fmt: skip
+def test_countries_by_code_number_and_name(name: str, values: list[str]) -> None:
+    parts = {path[0]: path[1:3] for path in draft_hierarchy(pl.Series(name, values)).paths}
+    west, east = ("Western Europe", "Europe"), ("Eastern Asia", "Asia")
+    assert [parts[value] for value in values] == [west, west, east]
+
+
+def test_a_country_that_nobody_knows_is_elsewhere_where_the_name_says_that_there_are_countries() -> None:
+    values = ["Cuba", "Italy", "France", "Spain", "Peru", "Chile", "Japan", "China", "India", "Atlantis"]
+    assert draft_hierarchy(pl.Series("native-country", values)).paths[-1][-2] in ("Elsewhere", "Europe", "Asia")
+    assert ("Atlantis", "Elsewhere, or unknown", "Elsewhere", "*") in draft_hierarchy(
+        pl.Series("country", values)
+    ).paths
+    assert draft_hierarchy(pl.Series("x", values)).height == 2
+
+
+def test_every_code_of_a_country_has_a_number_and_a_name() -> None:
+    table = tomllib.loads((resources.files("sfumato.hierarchy") / "regions.toml").read_text(encoding="utf-8"))
+    names, numbers = table.pop("names"), table.pop("numbers")["m49"].split()
+    codes = {code for parts in table.values() for each in parts.values() for code in each.split() if len(code) == 2}
+    assert {*numbers[::2]} == codes == {*names}
+    assert len({*numbers[1::2]}) == len(codes)
+
+
+def test_addresses_of_the_sixth_version() -> None:
+    values = ["2001:db8:85a3:0:0:8a2e:370:7334", "2001:db8:85a3::1", "fe80::1"]
+    paths = {path[0]: path[1:] for path in draft_hierarchy(pl.Series(values)).paths}
+    assert paths["2001:db8:85a3::1"] == ("2001:db8:85a3:*", "2001:db8:*", "2001:*", "*")
+    assert draft_hierarchy(pl.Series(["12:30:45", "12:31:45", "13:00:00"])).paths[0][-2] != "12:*"

@@ -310,6 +310,7 @@ def _next_steps(out: Path) -> list[tuple[str, list[str]]]:
             "records of a class may be one person's",
             [own, "anonymize", "--help"],
         ),
+        ("publish who was where and when", [own, "anonymize", "--kind traces", "--help"]),
     ]
 
 

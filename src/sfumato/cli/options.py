@@ -56,7 +56,8 @@ PolicyFile = Annotated[
 PATHS = {
     "source": "separator, encoding, quote, missing, header, columns, strip, sheet, range, codes, decimal, thousands, "
     "dates, table, query, header-line, footer-lines, hidden",
-    "column.NAME": "kind, hierarchy, domain, domain-withheld, weight, decimal, thousands, unit, dates, strays, missing",
+    "column.NAME": "kind, hierarchy, domain, domain-withheld, weight, decimal, thousands, unit, dates, strays, "
+    "missing, spellings",
     "columns": "identifying, quasi-identifying, sensitive, insensitive, others, person, wished-k, wished-l, publish, "
     "key-form, accept",
     "people": "rows, pseudonyms, all-records-k, known-values, fingerprint-k, keyless",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -20,6 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.findings.words import names_of, scales
+from sfumato.hierarchy.education import education_ranks, words_of
 from sfumato.table.identification import Look, Sort, name_in_words, sort_by_name
 from sfumato.table.schema import Kind
 
@@ -48,15 +49,6 @@ def order_of(labels: Sequence[str]) -> Order | None:
             rising = sorted(zip(ranks, labels, strict=True))
             return Order(tuple(label for _, label in rising), reason)
     return None
-
-
-def words_of(label: str) -> str:
-    """Return a label in small letters without accents, its words parted by single blanks."""
-    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", label)
-    plain = "".join(
-        letter for letter in unicodedata.normalize("NFKD", parted.casefold()) if not unicodedata.combining(letter)
-    )
-    return " ".join(re.findall(r"[^\W_]+|[+<>≤≥=%-]+", plain))
 
 
 # Numbers inside labels.
@@ -94,8 +86,10 @@ def _value(text: str) -> float:
     return float(re.sub(r"[., ']", "", text)) if grouped else float(text.replace(",", ".").replace(" ", ""))
 
 
-_NOTHING = {"none", "norm", "normal", "never", "nothing", "zero", "nie", "nunca", "rural", "rural areas", "village"}
+_NOTHING = {"none", "never", "nothing", "zero", "nie", "nunca", "rural", "rural areas", "village"}
 """Labels without a number that lie below all others."""
+_USUAL = {"norm", "normal"}
+"""And those that lie right above these."""
 _TOP = {"more", "mehr", "mas", "plus", "or more", "oder mehr"}
 """And above all others."""
 _UNITS = re.compile(
@@ -130,6 +124,8 @@ def _by_numbers(labels: Sequence[str], words: Sequence[str]) -> list[float] | No
 def _end_word(text: str) -> tuple[float, float] | None:
     if text in _NOTHING:
         return -math.inf, -math.inf
+    if text in _USUAL:
+        return -sys.float_info.max, -sys.float_info.max
     return (math.inf, math.inf) if text in _TOP else None
 
 
@@ -206,55 +202,9 @@ def _by_letters(labels: Sequence[str], words: Sequence[str]) -> list[float] | No
 # Levels of education.
 
 
-_EDUCATION = tuple(
-    (re.compile(pattern), rank)
-    for pattern, rank in (
-        (r"^(no|none|without|never)\b.*(school|education|schooling)?$|^illiterate|ohne|^less than primary|kein", 0.0),
-        (r"pre ?school|preprimary|pre ?primary|nursery|kindergarten|early childhood", 1.0),
-        (r"\bprimary|elementary|grundschule|primaria|primaire", 2.0),
-        (r"lower second|middle school|junior high|hauptschul|mittelschul|secundaria", 4.0),
-        (r"realschul|mittlere reife", 4.5),
-        (r"vocational|grammar|apprentic|lehre|berufs", 6.0),
-        (r"(high ?school|hs)\b.*(grad|diploma)?|upper second|\bsecondary|abitur|matura|bachiller", 6.5),
-        (r"assoc|technical college|fachhochschul|short cycle", 8.0),
-        (r"college (grad|degree)|bachelor|undergrad|\btertiary|licen[ct]|\buniversity", 9.0),
-        (r"master|diplom|graduate school|postgrad", 10.0),
-        (r"prof ?school|professional degree", 11.0),
-        (r"doctor|ph ?d|promotion", 12.0),
-    )
-)
-_PARTLY = tuple(
-    (re.compile(pattern), rank)
-    for pattern, rank in (
-        (r"incomplete primary|some primary|less than primary", 1.5),
-        (r"some high ?school|incomplete secondary|less than high ?school", 5.0),
-        (r"post secondary|no degree|some (college|univ)|incomplete (tertiary|univ)", 7.5),
-    )
-)
-"""What would be taken for the whole level."""
-_GRADE = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?\b")
-_SCHOOLS = re.compile(
-    r"school|educat|colleg|degree|bachelor|primary|secondary|tertiary|master|doctor|schul|abitur|grad|hs|th\b"
-)
-
-
 def _by_education(labels: Sequence[str], words: Sequence[str]) -> list[float] | None:
     """Rank levels of education; school years lie between primary school and high school."""
-    if sum(bool(_SCHOOLS.search(text)) for text in words) < FEWEST:
-        return None
-    ranks = [_education(text) for text in words]
-    return [rank for rank in ranks if rank is not None] if None not in ranks else None
-
-
-def _education(text: str) -> float | None:
-    plain = " ".join(text.replace("-", " ").split())
-    years = [int(number) for number in _GRADE.findall(plain)]
-    if years and re.search(r"\d(?:st|nd|rd|th)|grade|klasse", plain) and max(years) <= 13:
-        return 1.8 + max(years) * 0.35
-    partly = [rank for pattern, rank in _PARTLY if pattern.search(plain)]
-    # The last stem that is found is the highest level that the label names.
-    found = partly or [rank for pattern, rank in _EDUCATION if pattern.search(plain)]
-    return found[-1] if found else None
+    return education_ranks(words)
 
 
 # Scales that are known by their words.
@@ -426,6 +376,8 @@ def _names_a_place(words: str) -> bool:
 _LIKERT = 3
 """Columns with just the same few whole numbers, from which on they are answers on one scale."""
 _FEW = 15
+_FEWEST_KEYS = 30
+"""Numbers below a name of keys that are keys; fewer may be of groups."""
 
 
 def _of_numbers(values: Values, look: Look, siblings: int) -> Judgement:
@@ -440,6 +392,8 @@ def _of_numbers(values: Values, look: Look, siblings: int) -> Judgement:
         return Judgement(Meaning.NUMBER, "the values have decimals")
     if look.by_name in _PEOPLE and look.is_mostly_distinct:
         return Judgement(Meaning.IDENTIFIER, look.sentence())
+    if names_of("keys", "^({})$").search(words) and len(numbers) >= _FEWEST_KEYS:
+        return Judgement(Meaning.IDENTIFIER, "its name is that of keys", False)
     if _counts_rows(numbers, values):
         return Judgement(Meaning.IDENTIFIER, "the values count the records", False)
     if sort_by_name(values.name) is Sort.POSTCODES:

@@ -21,7 +21,7 @@ from sfumato.findings.words import names_of, values_that_mean
 from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.numbers import counted
 from sfumato.progress import Progress, silent
-from sfumato.table.columns import ValueReading, read_attribute, strays
+from sfumato.table.columns import ValueReading, folded_label, read_attribute, strays
 from sfumato.table.identification import Look, Sort, look_of, name_in_words
 from sfumato.table.layout import Reading
 from sfumato.table.raw_table import RawTable, open_table
@@ -142,14 +142,6 @@ def spelling_variants(texts: Sequence[str], counts: NDArray[np.int64]) -> Varian
         return None
     records = sum(int(counts[places].sum() - counts[places].max()) for places in several)
     return Variants(tuple(tuple(texts[place] for place in places) for places in several), records)
-
-
-def folded_label(text: str) -> str:
-    """Return what all spellings of a label share."""
-    plain = unicodedata.normalize("NFKC", text).casefold()
-    visible = "".join(letter for letter in plain if unicodedata.category(letter) not in ("Cf", "Mn"))
-    # A sign or a point inside a number is no form of writing.
-    return re.sub(r"(?<!^)[\s_\-.]+(?!\d)|[\s_]+", " ", visible).strip(" .,;:!")
 
 
 # Numbers that decide a range alone.
@@ -764,7 +756,9 @@ def _word_spellings(columns: tuple[str, ...], counts: Counter[str], key: str, de
         f"{counted(counts['labels'], 'label')} may be {counts['groups']:,}: some differ in capitals, blanks or form "
         f"alone ({counted(counts['records'], 'record')}). Are they the same?"
     )
-    return question, (Answer("If they are the same, write them alike in the file"),)
+    return question, (
+        Answer("Publish them in one form", _of_columns(columns, "spellings=merge"), 'Attribute(spellings="merge")'),
+    )
 
 
 def _word_identity(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:

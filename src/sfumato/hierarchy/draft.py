@@ -7,7 +7,8 @@ import math
 import os
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
@@ -15,10 +16,12 @@ import polars as pl
 
 from sfumato.errors import HierarchyError, PolicyError, raise_all
 from sfumato.hierarchy import HIERARCHY_KINDS
+from sfumato.hierarchy.education import levels_reached
 from sfumato.hierarchy.level_table import HierarchyTable, flat, groups
 from sfumato.hierarchy.ranges import Number, check_finite, dates, intervals, is_iso_day, prefixes
 from sfumato.hierarchy.specification import HierarchySpecification, listed_values
 from sfumato.hierarchy.tree import ROOT, Hierarchy, hierarchy_from_paths
+from sfumato.numbers import month_numbers
 
 # Hierarchies in policy files: from plain TOML values to a description.
 
@@ -129,11 +132,10 @@ def _description(distinct: pl.Series) -> HierarchySpecification | None:
     if is_iso_day(distinct).all():
         return dates()
     # Of days in other forms it is not asked here which part is the month.
-    return (
-        None
-        if _years(distinct) is not None
-        else _of_countries(distinct) or _of_a_system(distinct) or _code_prefixes(distinct)
-    )
+    if _years(distinct) is not None:
+        return None
+    ways = (_of_months, _of_education, _of_countries, _of_a_system, _code_prefixes)
+    return next((found for way in ways if (found := way(distinct)) is not None), None)
 
 
 def _years(distinct: pl.Series) -> pl.Series | None:
@@ -169,26 +171,75 @@ def _power_of_ten(digits: int, exponent: int) -> Number:
     return digits * 10**exponent if exponent >= 0 else float(f"{digits}e{exponent}")
 
 
-_COUNTRY = r"countr|nation|citizen|land$|pays|pais|paese|staat|origin"
+def _of_months(texts: pl.Series) -> HierarchySpecification | None:
+    """Return quarters and halves of the year over names of months, in any language."""
+    names = {text: text.lower().rstrip(".") for text in texts}
+    numbers = month_numbers(sorted(names.values()))
+    found = {text: int(numbers.get(name, "0")) for text, name in names.items()}
+    # Short ones may be Roman numbers.
+    if (
+        any(name.isascii() and len(name) < _SHORTEST_MONTH for name in names.values())
+        or 0 in found.values()
+        or len({*found.values()}) < len(found)
+    ):
+        return None
+    halves: dict[str, dict[str, list[str]]] = {}
+    for text, number in sorted(found.items(), key=lambda each: each[1]):
+        halves.setdefault(f"H{(number + 5) // 6}", {}).setdefault(f"Q{(number + 2) // 3}", []).append(text)
+    return groups(halves)
+
+
+def _of_education(texts: pl.Series) -> HierarchySpecification | None:
+    """Return levels of ISCED over levels of education."""
+    found = levels_reached(texts.to_list()) if len(texts) <= _MOST_LABELS else None
+    return None if found is None else groups(found)
+
+
+_SHORTEST_MONTH = 3
+_MOST_LABELS = 60
+_KNOWN = 0.9
+"""Share of names that must be those of countries; what is left is a region of its own."""
+_COUNTRY = r"countr|nation|citizen|land$|pays|pais|paese|staat|origin|birthplace|geo$"
 
 
 def _of_countries(texts: pl.Series) -> HierarchySpecification | None:
-    """Return the regions of the world over codes of countries; of two letters only where the name says so."""
-    length = texts.str.len_bytes()
+    """Return the regions of the world over countries, by code or by English name.
+
+    Codes of two letters, and of the numbers of M49, only where the column's name says so.
+    """
     named = re.search(_COUNTRY, texts.name.lower()) is not None
-    if length.min() != length.max() or length[0] not in ((2, 3) if named else (3,)):
-        return None
-    regions = tomllib.loads((resources.files("sfumato.hierarchy") / "regions.toml").read_text(encoding="utf-8"))
-    there = set(texts)
-    found = {
-        region: {part: sorted(there.intersection(codes.split())) for part, codes in parts.items()}
-        for region, parts in regions.items()
+    table = tomllib.loads((resources.files("sfumato.hierarchy") / "regions.toml").read_text(encoding="utf-8"))
+    names = {_letters(name): code for code, written in table.pop("names").items() for name in written.split("|")}
+    numbers = {number: code for code, number in _pairs(table.pop("numbers")["m49"])}
+    place = {
+        code: (region, part)
+        for region, parts in table.items()
+        for part, codes in parts.items()
+        for code in codes.split()
     }
-    known = {code for parts in found.values() for codes in parts.values() for code in codes}
-    if known != there:
+    found = dict[str, tuple[str, str]]()
+    for text in texts:
+        code = text.strip().upper()
+        code = names.get(_letters(text), "") if len(code) > 3 else numbers.get(code, code) if named else code
+        if code in place and (named or len(text) >= 3):
+            found[text] = place[code]
+    is_code = texts.str.len_chars().max() <= 3  # type: ignore[operator]
+    if len(found) < (1.0 if is_code or not named else _KNOWN) * len(texts):
         return None
-    parts_of = {region: {part: codes for part, codes in parts.items() if codes} for region, parts in found.items()}
-    return groups({region: parts for region, parts in parts_of.items() if parts})
+    regions: dict[str, dict[str, list[str]]] = {}
+    for text in texts:
+        region, part = found.get(text, ("Elsewhere", "Elsewhere, or unknown"))
+        regions.setdefault(region, {}).setdefault(part, []).append(text)
+    return groups(regions)
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalpha, unicodedata.normalize("NFKD", name).casefold()))
+
+
+def _pairs(words: str) -> Iterator[tuple[str, str]]:
+    listed = words.split()
+    return zip(listed[::2], listed[1::2], strict=True)
 
 
 _SYSTEMS: tuple[tuple[str, str, tuple[int, ...], str | None], ...] = (
@@ -198,6 +249,8 @@ _SYSTEMS: tuple[tuple[str, str, tuple[int, ...], str | None], ...] = (
     (r"nace|noga|industr|branch|econom", r"[0-9]{2}(\.[0-9]{1,2})?", (4, 2), None),  # and without
     ("", r"[A-Z][0-9][0-9A-Z](\.?[0-9A-Z]{1,4})?", (3, 1), None),  # ICD-10: diagnoses
     ("", r"[0-9]{1,3}(\.[0-9]{1,3}){3}", (3, 2, 1), "."),  # addresses of the internet
+    ("", r"[0-9a-fA-F]{1,4}(:[0-9a-fA-F]{1,4}){7}|[0-9a-fA-F]{1,4}[0-9a-fA-F:]*::[0-9a-fA-F:]*", (3, 2, 1), ":"),
+    ("", r"[0-9A-F]{2}([:-][0-9A-F]{2}){5}", (8,), None),  # devices: who made them
     ("", r"(?:[A-Z]{1,2}[0-9][0-9A-Z]?) [0-9][A-Z]{2}", (1,), " "),  # postcodes: United Kingdom
     ("", r"[A-Z][0-9][A-Z] ?[0-9][A-Z][0-9]", (3, 1), None),  # Canada
     ("", r"[A-Z][0-9][0-9W] ?[0-9A-Z]{4}", (3, 1), None),  # Ireland

@@ -34,6 +34,46 @@ class Demand(NamedTuple):
 
 
 @kernel
+def coarser_rows(starts: Int64s, labels: Int32s) -> tuple[Int64s, Int32s, Int64s]:
+    """Write traces with other doublets, each once in a trace.
+
+    starts : int64 (n + 1,). labels : int32 (z,), the doublet that each point becomes. Returns the bounds of the traces,
+    their doublets, rising, and int64 (z,): which of them each point has become. Cost O(z log |trace|). Capacity: a
+    point becomes one doublet.
+    """
+    bounds, filled = np.zeros(len(starts), dtype=np.int64), 0
+    items, point_of = np.empty(len(labels), dtype=np.int32), np.empty(len(labels), dtype=np.int64)
+    for person in range(len(starts) - 1):
+        first, last = starts[person], int64(-1)
+        for place in np.argsort(labels[first : starts[person + 1]]):
+            if labels[first + place] != last:
+                last = int64(labels[first + place])
+                items[filled] = last
+                filled += 1
+            point_of[first + place] = filled - 1
+        bounds[person + 1] = filled
+    return bounds, items[:filled].copy(), point_of
+
+
+@kernel
+def points_by_doublet(starts: Int64s, items: Int32s, doublets: int) -> tuple[Int64s, Int64s, Int64s]:
+    """List the points of every doublet, and their owners; cost O(z). Capacity: it counts before it lists."""
+    bounds = np.zeros(doublets + 1, dtype=np.int64)
+    for item in items:
+        bounds[item + 1] += 1
+    for item in range(doublets):
+        bounds[item + 1] += bounds[item]
+    following, points = bounds.copy(), np.empty(len(items), dtype=np.int64)
+    owners = np.empty(len(items), dtype=np.int64)
+    for person in range(len(starts) - 1):
+        for point in range(starts[person], starts[person + 1]):
+            place = following[items[point]]
+            points[place], owners[place] = point, person
+            following[items[point]] += 1
+    return bounds, points, owners
+
+
+@kernel
 def grow_traces(rows: TraceRows, demand: Demand, order: Int64s, wanted: Flags, alive: Flags) -> int:
     """Let points of some doublets join those that stay, as many as every demand allows; return how many did.
 

@@ -77,7 +77,8 @@ def _other_names(role: str, in_policy: list[str], read: list[str]) -> str:
 
 def _alike(column: Column, read: Column) -> bool:
     """Tell whether a column was read as a policy says; settings that were withheld do not count."""
-    if (column.kind, column.weight, column.written()) != (read.kind, read.weight, read.written()):
+    settings = [(each.kind, each.weight, each.spellings, each.written()) for each in (column, read)]
+    if settings[0] != settings[1]:
         return False
     if column.domain != read.domain and not (column.domain_withheld and read.domain is not None):
         return False

@@ -151,6 +151,8 @@ class Column(PolicyPart):
         Whether text among numbers or dates counts as missing.
     missing
         Values that stand for a missing one in this column, such as 999.
+    spellings
+        Whether spellings of one label are published as one.
     """
 
     kind: Literal["numeric", "categorical", "boolean", "date", "ordered"] | None = None
@@ -164,6 +166,7 @@ class Column(PolicyPart):
     dates: str | tuple[str, ...] | None = None
     strays: Literal["missing"] | None = None
     missing: tuple[str, ...] | None = None
+    spellings: Literal["merge"] | None = None
 
     @model_validator(mode="after")
     def _is_a_form(self) -> Self:
@@ -171,7 +174,8 @@ class Column(PolicyPart):
         kind = "categorical" if self.kind == "ordered" and self.domain_withheld else self.kind
         domain: Any = self.domain if kind == "ordered" else None
         with problems_reported(self.keys()):
-            Attribute(kind=None if kind is None else Kind(kind), domain=domain, **self.written())
+            kind_of = None if kind is None else Kind(kind)
+            Attribute(kind=kind_of, domain=domain, spellings=self.spellings, **self.written())
         return self
 
     def written(self) -> dict[str, Any]:
@@ -199,7 +203,8 @@ class Column(PolicyPart):
             raise PolicyError("domain was withheld from the published policy; give it again, or leave it out")
         kind = None if self.kind is None else Kind(self.kind)
         domain: Any = self.domain
-        return Attribute(kind=kind, hierarchy=hierarchy, domain=domain, weight=self.weight, **self.written())
+        settings = {"weight": self.weight, "spellings": self.spellings, **self.written()}
+        return Attribute(kind=kind, hierarchy=hierarchy, domain=domain, **settings)
 
     def published(self) -> Column:
         """Return the edition for a release: nothing that lists original values, or is about the steward's file."""

@@ -147,4 +147,6 @@ def _inline(mapping: Mapping[str, Any]) -> str:
 def _text(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_text, value))}]"
+    if isinstance(value, Mapping):
+        return _inline(value)
     return tomli_w.dumps({"v": value})[4:].rstrip("\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -561,7 +562,9 @@ def question_of_text(
         return _about_zeros(name) if has_zeros and parsed.known.str.len_bytes().n_unique() > 1 else None
     if found := proposals(parsed.known):
         return found[0] if len(found) == 1 and found[0].sure else ask(name, found)
-    stray = strays(parsed.known)
+    # Codes of places may have a letter here and there, as those of Corsica do.
+    is_code = bool(_CODE_NAME.search(name)) and parsed.known.str.len_chars().n_unique() == 1
+    stray = None if is_code else strays(parsed.known)
     if stray is not None:
         return _about_strays(name, stray, mask(stray.way))
     several = has_several_units(parsed.known)
@@ -818,7 +821,24 @@ def read_attribute(column: pl.Series, attribute: Attribute, reading: ValueReadin
         reading = replace(reading, missing={*reading.missing, *attribute.missing})
     typed = _typed(column, attribute, reading)
     values = _canonical(typed.values) if typed.values.dtype.is_float() else typed.values
-    return typed._replace(values=_without_marks(values, attribute.missing) if attribute.missing else values)
+    values = _without_marks(values, attribute.missing) if attribute.missing else values
+    return typed._replace(values=_with_one_spelling(values) if attribute.spellings and is_text(values) else values)
+
+
+def folded_label(text: str) -> str:
+    """Return what all spellings of a label share: small letters, single blanks, no invisible ones."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    visible = "".join(letter for letter in plain if unicodedata.category(letter) != "Cf")
+    # A sign before a digit, or at an end, is no form of writing: -5 and A- are not 5 and A.
+    return re.sub(r"(?<=\w)[\s_\-.]+(?=[^\W\d_])|[\s_]+", " ", visible).strip(" .,;:!")
+
+
+def _with_one_spelling(values: pl.Series) -> pl.Series:
+    """Write all spellings of a label alike. Cost O(n), and O(bytes) of the distinct texts."""
+    texts = values.cast(pl.String)
+    found = {text: folded_label(text) for text in texts.unique().drop_nulls()}
+    # A label of signs alone has nothing that others could share.
+    return texts.replace({text: folded or text for text, folded in found.items()}).cast(private_categorical())
 
 
 def _without_marks(values: pl.Series, marks: Sequence[str]) -> pl.Series:

@@ -322,7 +322,8 @@ PATTERNS = (
         r"^1-\d{3}-\d{3}-\d{4}$",
         0.5,
         holds=_has_digits_of_a_telephone,
-        unless=_DATE,
+        # A state of the United States and an area in it.
+        unless=rf"{_DATE}|^\d{{2}}-\d{{5}}$",
     ),
     Pattern(Sort.POSTCODES, r"^(\d{5}-\d{4}|[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2}|[A-Z]\d[A-Z] ?\d[A-Z]\d|\d{4} ?[A-Z]{2}|"
             r"(D|A|CH)-\d{4,5})$", 0.8, least=MANY),

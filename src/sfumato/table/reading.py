@@ -318,7 +318,12 @@ def read_population(source: object, table: Table, reading: Mapping[str, Any] = M
     with everything that is wrong: columns that are not there, values of another kind.
     """
     attributes = {
-        name: Attribute(kind=table.kinds[name], hierarchy=attribute.hierarchy, missing=attribute.missing)
+        name: Attribute(
+            kind=table.kinds[name],
+            hierarchy=attribute.hierarchy,
+            missing=attribute.missing,
+            spellings=attribute.spellings,
+        )
         for name, attribute in table.schema.quasi_identifying.items()
     }
     try:

@@ -69,6 +69,9 @@ class Attribute:
         missing value. See :class:`~sfumato.table.written_forms.WrittenForm`.
     missing
         Values that stand for a missing one in this column, as text, such as ``["999"]``.
+    spellings
+        ``"merge"`` reads categories that differ in capitals, blanks, hyphens or form alone as one, in small letters:
+        ``Flu``, ``FLU`` and ``flu`` are published as ``flu``. Everything that counts or attacks sees only that.
 
     Raises
     ------
@@ -86,6 +89,7 @@ class Attribute:
     dates: str | tuple[str, ...] | None = None
     strays: Strays | None = None
     missing: Sequence[str] | None = field(default=None, repr=False)  # as with the answers of a schema
+    spellings: Spellings | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         """Check the settings against each other."""
@@ -115,6 +119,10 @@ class Attribute:
         if self.kind is Kind.ORDERED and self.hierarchy is not None:
             problems.append("an ordered attribute has no hierarchy: its order says what is near")
         problems.extend(_form_problems(self))
+        if self.spellings not in (None, "merge"):
+            problems.append("spellings must be 'merge'")
+        elif self.spellings and self.kind not in (None, Kind.CATEGORICAL):
+            problems.append(f"spellings is for categories, but the kind is {self.kind}")
         if self.missing is not None:
             listed = [self.missing] if isinstance(self.missing, str) else self.missing
             object.__setattr__(self, "missing", _names(listed, "missing", problems, "texts"))
@@ -124,6 +132,9 @@ class Attribute:
     def form(self) -> WrittenForm:
         """How values are written where they come as text."""
         return WrittenForm(self.decimal, self.thousands, self.unit, self.dates, self.strays)
+
+
+Spellings = Literal["merge"]
 
 
 def _is_hierarchy(setting: object) -> bool:

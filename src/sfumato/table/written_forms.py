@@ -14,6 +14,7 @@ from typing import Any, Literal
 import polars as pl
 
 from sfumato.errors import InputError, raise_all
+from sfumato.numbers import month_numbers
 
 # Dates, timestamps and times as people write them: ``dd.mm.yyyy``, ``mm/dd/yyyy hh:mm``, ``hh:mm:ss``.
 
@@ -55,20 +56,6 @@ SPANS = {
 @cache
 def _tables() -> dict[str, Any]:
     return tomllib.loads(files("sfumato.table").joinpath("written_forms.toml").read_text(encoding="utf-8"))
-
-
-@cache
-def _months() -> tuple[dict[str, str], ...]:
-    """Return by language the number of each name of a month."""
-    languages = (enumerate(months.split(), 1) for months in _tables()["months"].values())
-    return tuple({name: str(number) for number, names in months for name in names.split("|")} for months in languages)
-
-
-def month_numbers(names: Sequence[str]) -> dict[str, str]:
-    """Return the number of each name, in the languages that have all of them, unless these mean different months."""
-    fitting = [months for months in _months() if all(name in months for name in names)] or _months()
-    found = {name: {months[name] for months in fitting if name in months} for name in names}
-    return {name: next(iter(numbers)) for name, numbers in found.items() if len(numbers) == 1}
 
 
 _ZEROS = (

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import polars as pl
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from examples import examples
 from naive.algorithm_attacks import believed
+from sfumato.anonymizers import ANONYMIZERS
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError
@@ -33,6 +35,7 @@ from sfumato.published import MarginalTables, PublishedTable
 from sfumato.recoding import TIGHT, publish, recode_as_published
 from sfumato.table.encoding import encode
 from sfumato.table.reading import read_table
+from sfumato.table.row_order import canonical_order
 from sfumato.table.table import Table
 
 SCHEMA = sf.Schema(quasi_identifying=["place"], sensitive=["disease"])
@@ -122,7 +125,7 @@ class TestWhereItMustWork:
 
     def test_a_release_made_and_attacked_as_a_user_does(self) -> None:
         table = people(1500, 1)
-        release = sf.anonymize(table, sf.DistinctLDiversity(2), recoding=TIGHT)
+        release = sf.anonymize(table, sf.DistinctLDiversity(2), anonymizer=sf.Mondrian(), recoding=TIGHT)
         (result,) = sf.attack(release, table, attacks="minimality", seed=1)["minimality"]
         assert result.succeeds
 
@@ -248,6 +251,78 @@ def test_the_same_as_trying_every_order(rows: list[tuple[int, str]], model: Priv
     usual = [share[row[1]] / share.total() for share, row in zip(shares, rows, strict=True)]
     assert result.figures["average_certainty"] == pytest.approx(np.mean(own))
     assert result.figures["average_certainty_by_class"] == pytest.approx(np.mean(usual))
+
+
+MAKERS = ("mdav", "v-mdav", "k-member", "caat", "sbc", "utility-recoding")
+"""Clusterings and local recodings that run fast: what runs again is played."""
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_every_maker_is_run_in_every_world_as_the_plain_twin_does(name: str) -> None:
+    solver, model, generator = ANONYMIZERS[name](), sf.ProbabilisticLDiversity(2), np.random.default_rng(3)
+    played = 0
+    for _ in range(3):
+        frame = pl.DataFrame({"place": generator.integers(1, 4, 6), "disease": generator.permutation(list("aabbcc"))})
+        table = read_table(frame, SCHEMA)
+
+        def again(values: Sequence[str], table: Table = table) -> list[int]:
+            encoded = encode(replace(table, frame=table.frame.with_columns(disease=pl.Series(values))))
+            order = canonical_order(encoded)
+            try:
+                class_of = solver.solve(Problem(encoded.take(order), [model], seed=1)).put_back(order).class_of
+            except UnsatisfiableError:
+                return list(range(len(values)))
+            return as_read(class_of.tolist(), table.frame["place"].to_list())
+
+        release = sf.anonymize(table, model, anonymizer=solver, seed=1)
+        (result,) = sf.attack(release, table, attacks="minimality", seed=1)["minimality"]
+        if result.unplayed is not None:
+            continue
+        played += 1
+        own = frame["disease"].to_list()
+        # Nobody can tell apart who agrees in class and place.
+        alike = list(zip(again(own), frame["place"].to_list(), strict=True))
+        beliefs = believed(again(own), own, again)
+        certainty = [
+            np.mean([belief.get(value, 0.0) for belief, other in zip(beliefs, alike, strict=True) if other == one])
+            for one, value in zip(alike, own, strict=True)
+        ]
+        assert result.figures["average_certainty"] == pytest.approx(np.mean(certainty))
+    assert played
+
+
+def as_read(class_of: Sequence[int], places: Sequence[int]) -> list[int]:
+    """Number classes by their lowest and highest place: those with equal labels are one."""
+    ends = [
+        (min(inside), max(inside))
+        for one in class_of
+        for inside in [[place for place, other in zip(places, class_of, strict=True) if other == one]]
+    ]
+    return [sorted(set(ends)).index(each) for each in ends]
+
+
+def test_where_hardly_a_class_comes_back_nothing_was_learnt() -> None:
+    """Refined classes hang on every value, so that drawn worlds make others: no proof that they tell nothing."""
+    table = people(300, 1)
+    release = sf.anonymize(table, sf.DistinctLDiversity(2), recoding=TIGHT, seed=1)
+    assert "refine=" in release.report.anonymizer
+    with patch("sfumato.evaluation.attacks.minimality.FEWEST_BACK", 20.5):
+        (result,) = sf.attack(release, table, attacks=Minimality(worlds=20, exhaustive=0), seed=1).results
+    assert "hardly any drawn world" in (result.unplayed or "")
+    assert not result.succeeds
+    assert result.verdict == "undecided"
+
+
+def test_few_worlds_are_drawn_where_many_would_take_too_long() -> None:
+    made = target(people(300, 1), [sf.DistinctLDiversity(2)])
+    (result,) = Minimality(exhaustive=0, patience=1e9).play(made)
+    assert result.figures["worlds"] == 500
+    drawn = []
+
+    for seconds in (0.03, 0.11, 0.9, 1.1):
+        with patch("sfumato.evaluation.attacks.minimality._seconds_of", return_value=seconds):
+            drawn.append(Minimality(exhaustive=0).play(made)[0].figures.get("worlds", 0))
+    assert drawn == [500, 100, 20, 0]
 
 
 class TestBadInput:

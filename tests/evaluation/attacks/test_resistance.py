@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -105,12 +104,11 @@ def test_what_does_not_withstand_is_refused_with_the_cure() -> None:
         )
 
 
-def test_an_attack_that_learns_nothing_is_not_withstood() -> None:
-    """Where no drawn world makes the same cuts, beliefs are those of the class alone, and nothing was tried."""
+def test_an_attack_that_was_not_played_is_not_withstood() -> None:
     rate = Rate(300.0, 1_000, 0.3)
-    found = AttackResult("minimality", "", "", rate, figures={"worlds": 400.0, "worlds_left": 19.0})
-    assert "not played: hardly any drawn world" in (AttackTrial("algorithm", found).problem or "")
-    assert AttackTrial("algorithm", replace(found, figures={"worlds": 400.0, "worlds_left": 20.0})).problem is None
+    assert AttackTrial("algorithm", AttackResult("minimality", "", "", rate)).problem is None
+    unplayed = AttackResult("minimality", "", "", rate, unplayed="it takes too long")
+    assert "not played: it takes too long; take one that" in (AttackTrial("algorithm", unplayed).problem or "")
 
 
 def test_too_few_people_decide_nothing() -> None:

@@ -16,7 +16,15 @@ from naive import traces as naive
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError
 from sfumato.hierarchy import HierarchyTable
 from sfumato.kinds.traces.check import TRACES, assemble_traces, known_counts
-from sfumato.traces import TracePolicy, TracePrivacy, TraceRelease, anonymize_traces, check_traces, read_traces
+from sfumato.traces import (
+    TracePolicy,
+    TracePrivacy,
+    TraceRelease,
+    anonymize_traces,
+    attack_traces,
+    check_traces,
+    read_traces,
+)
 
 PLACES = HierarchyTable(tuple((f"p{number}", f"d{number // 2}", "*") for number in range(4)))
 
@@ -160,10 +168,9 @@ def test_times_and_places_that_lie_within_others_are_found(folder: Path) -> None
     }
     wider = tables["traces"].with_columns(pl.lit("*").alias("time")).unique(["trace", "place"])
     both = {**tables, "traces": tables["traces"].vstack(wider)}
-    found = TRACES.recount(assemble_traces(both, structure), [TracePrivacy(1, 1)], structure)
-    assert [check.promise for check in found.checks if check.outcome == "broken"] == [
-        "no place and time lies within another that is published"
-    ]
+    found = TRACES.recount(assemble_traces(both, structure), [TracePrivacy(1, 1, 0.99)], structure)
+    broken = [check.promise for check in found.checks if check.outcome == "broken"]
+    assert "no place and time lies within another that is published" in broken
 
 
 @pytest.mark.parametrize(
@@ -222,3 +229,28 @@ def test_a_check_says_how_few_people_fit() -> None:
     found = check_traces(read(frame), 3)
     assert [(size.size, size.combinations, size.least) for size in found.sizes] == [(1, 2, 1), (2, 1, 1)]
     assert found.k_of(2) == 1
+
+
+def test_nobody_is_found_by_as_many_points_as_were_promised() -> None:
+    traces = read(small(random.Random(8), 60, 8))
+    release = anonymize_traces(traces, TracePrivacy(4, 3), suppression_limit=0.9, seed=1)
+    found = attack_traces(traces, release, known=5, victims=None, seed=1)
+    by_points = found.published[:3]
+    assert [one.figures["people_whom_one_trace_fits"] for one in by_points] == [0, 0, 0]
+    assert all(one.figures["fewest_traces_that_fit"] >= 4 and one.success.share <= 1 / 4 for one in by_points)
+    assert [one.allowed for one in found.published] == [0.25] * 3 + [None] * 2
+    assert len(found.before) == len(found.original) == 6
+    assert found.before[2].success.share > found.original[2].success.share
+
+
+def test_the_attack_counts_traces_that_have_what_is_known() -> None:
+    rows = [("a", "p0", 8), ("a", "p1", 9), ("b", "p0", 8), ("b", "p2", 9), ("c", "p0", 8), ("c", "p1", 9)]
+    frame = pl.DataFrame(
+        [(who, where, f"2026-03-02T{hour:02d}:00") for who, where, hour in rows],
+        schema=["who", "where", "when"],
+        orient="row",
+    )
+    found = attack_traces(read(frame), known=2, victims=None, seed=1).before
+    # All two points of a and c fit both; those of b fit b alone. Home and work are the same two places.
+    assert [one.success.successes for one in found[1:]] == [2.0, 2.0]
+    assert found[1].figures["people_whom_one_trace_fits"] == 1

@@ -847,6 +847,12 @@ def _solved(solver: Solver, problem: Problem) -> Partition:
 _DRAWN_RECORDS, _FEWEST_WORLDS, _MOST_WORLDS = 2_000_000, 20, 500
 """Records, and fewest and most worlds, that are drawn by default."""
 
+_FEW = 1_000
+"""Records up to which the labels of every world are written, whatever it costs."""
+
+_STEPS = (200, 100, 50, 20)
+"""Fewer worlds that are drawn where running the algorithm takes long: steps, so that a moment more or less is none."""
+
 _RECOGNIZED = 0.5
 """Least share of the classes that a run on the original reproduces if the algorithm is the right one."""
 
@@ -863,6 +869,13 @@ _HARDLY = (
     "hardly any drawn world brings a bucket back, and the cuts do not spread one sensitive attribute evenly; what "
     "somebody could learn who searches longer is not known"
 )
+
+_HARDLY_A_CLASS = (
+    "hardly any drawn world brings a class back, so that nothing is learnt; what somebody could learn who searches "
+    "longer is not known"
+)
+FEWEST_BACK = 4.0
+"""Drawn worlds that must bring a class back, on average; fewer say nothing beside those that beliefs begin with."""
 
 _ALONE = "people who are not in the data are in no class"
 
@@ -891,7 +904,7 @@ class Minimality(Checked):
         20, at most 500.
     patience
         Seconds of the processor for all runs together. If a run on the original shows that drawing worlds takes longer
-        and `worlds` is None, the attack is not played, and a note says so.
+        and `worlds` is None, 200, 100, 50 or 20 are drawn. If 20 take longer, the attack is not played.
     exhaustive
         Up to this many worlds, every one is tried, and only those count in which *all* classes come out again. Drawn
         worlds count class by class: almost none reproduces all classes of a large table.
@@ -988,17 +1001,21 @@ class Minimality(Checked):
         if len(cells) < len(values):
             note = "classes hold too many different values to keep a belief in each; play it on part of the table"
             return tuple(self._unplayed(name, (*game.notes, note)) for name in names)
-        worlds, whole = self._worlds(game, target)
-        if not whole and self.worlds is None and self._takes_too_long(game):
+        everything = game.every_world(self.exhaustive)
+        drawn = None if everything is not None else self._drawn(game)
+        if drawn == 0:
             note = "the algorithm takes too long to be run in many worlds; say how many with worlds, or wait longer"
             return tuple(self._unplayed(name, (*game.notes, note)) for name in names)
-        tallies = [WorldTally.of(each) for each in cells]
+        whole, tallies = drawn is None, [WorldTally.of(each) for each in cells]
+        worlds = everything if everything is not None else game.random_worlds(drawn or 0, target.seed)
         for number, world in enumerate(worlds, 1):
             target.progress("minimality: trying worlds", number, number)
             back = game.comes_back(world)
             accepted = np.full(game.count, back.all()) if whole else back
             for tally, column in zip(tallies, values, strict=True):
                 tally.add(column[world], accepted)
+        if not whole and tallies[0].brought_back < FEWEST_BACK:
+            return tuple(self._unplayed(name, (*game.notes, _HARDLY_A_CLASS)) for name in names)
         return tuple(
             self._scored(name, _beliefs_from(tally, whole), column, target, (game.everybody, game.notes))
             for name, tally, column in zip(names, tallies, values, strict=True)
@@ -1069,33 +1086,23 @@ class Minimality(Checked):
             tally.add(values, np.ones(game.groups[0], dtype=np.bool_))
         return tally
 
-    def _worlds(self, game: _ClassGame, target: Target) -> tuple[Iterator[NDArray[np.int64]], bool]:
-        """Return the worlds to try, and whether these are all worlds."""
-        everything = game.every_world(self.exhaustive)
-        if everything is not None:
-            return everything, True
-        return game.random_worlds(self._drawn(game), target.seed), False
-
     def _drawn(self, game: _ClassGame) -> int:
-        return self._count_of(game.records)
+        """Return how many worlds to draw: the most steps for which there is patience; 0 if not for the fewest."""
+        usual = self._count_of(game.records)
+        if self.worlds is not None:
+            return usual
+        seconds = _seconds_of(game.comes_back)
+        if seconds * usual > self.patience and choice.setting() == "auto":
+            # What is too slow as it is written need not be when it is compiled, and whether it was compiled before
+            # must not decide what is played.
+            with choice.always("compiled"):
+                game.comes_back()
+                seconds = _seconds_of(game.comes_back)
+        steps = (count for count in (usual, *_STEPS) if count <= usual)
+        return next((count for count in steps if seconds * count <= self.patience), 0)
 
     def _count_of(self, records: int) -> int:
         return self.worlds or min(_MOST_WORLDS, max(_FEWEST_WORLDS, _DRAWN_RECORDS // records))
-
-    def _takes_too_long(self, game: _ClassGame) -> bool:
-        if self._seconds(game) <= self.patience:
-            return False
-        if choice.setting() != "auto":
-            return True
-        # What is too slow as it is written need not be when it is compiled, and whether it was compiled before must
-        # not decide whether the attack is played.
-        with choice.always("compiled"):
-            game.comes_back()
-            return self._seconds(game) > self.patience
-
-    def _seconds(self, game: _ClassGame) -> float:
-        """Estimate what running the algorithm in all worlds takes, from one run."""
-        return _seconds_of(game.comes_back) * self._drawn(game)
 
     def _scored(
         self,
@@ -1200,7 +1207,7 @@ class _ClassGame:
     `problem`: Of these n records. `behind`: The people behind them; None where promises are about records, each of
     which is taken for a person. `classes`: int32 (n,): their classes, numbered from 0 again. `everybody`: People in the
     original, or records where each is taken for one. `bundled`: Whether a reader sees which rows of a class are of one
-    person.
+    person. `recoding`: How classes are labelled; None where not everybody's class is known.
     """
 
     solver: Solver
@@ -1211,6 +1218,7 @@ class _ClassGame:
     everybody: int
     bundled: bool
     notes: tuple[str, ...]
+    recoding: Recoding | None = None
 
     @property
     def records(self) -> int:
@@ -1263,6 +1271,11 @@ class _ClassGame:
         again = rerun(self.solver, problem, behind)
         if again is None:
             return np.zeros(self.count, dtype=np.bool_)
+        if self.recoding is not None and (again.count != self.count or self.records <= _FEW):
+            # Classes with equal labels are one to who reads them. Of many it hardly happens that as many fall together
+            # as others are cut anew.
+            read = recode_as_published(self.problem.table, again, self.recoding)
+            again = Partition(read.class_of, len(read.sizes))
         return survivors(self.classes, self.count, again)
 
 
@@ -1299,6 +1312,7 @@ def open_class_game(
         table.height if behind is None else int(target.original.person_of.max()) + 1,
         behind is not None and published.pseudonyms is not None,
         (f"{counted(left_out, 'record')} of no sure class left out",) if left_out else (),
+        None if granted is None else target.recoding,
     )
 
 

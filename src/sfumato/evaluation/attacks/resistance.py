@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.errors import UnsatisfiableError, raise_all
 from sfumato.evaluation.attacks.definetti import OthersAndRelease
-from sfumato.evaluation.attacks.minimality import HARDLY, Minimality
+from sfumato.evaluation.attacks.minimality import Minimality
 from sfumato.evaluation.attacks.play import attack_policy
 from sfumato.evaluation.attacks.protocol import Attack
 from sfumato.evaluation.attacks.singling_out import SinglingOut
@@ -36,10 +36,12 @@ HELD_OUT = 0.2
 ABOVE = 0.02
 """How far isolation may lie above what classes of these sizes give away whatever their labels say."""
 
+PATIENCE = 200.0
+"""Seconds of the processor for running an algorithm in other worlds."""
 _MOST_TIMES = 1 << 20
 
 PLAYED_FOR: Mapping[str, Attack] = {
-    "algorithm": Minimality(),
+    "algorithm": Minimality(patience=PATIENCE),
     # What sensitive values beside a class single out is not told by labels.
     "labels": SinglingOut(values=False),
     "others": OthersAndRelease(),
@@ -102,21 +104,13 @@ class AttackTrial:
     def problem(self) -> str | None:
         """Say why the release is refused; None where the attack was withstood."""
         start = f"withstand: {self.word}: {self.result.attack}"
-        if (why := self._unplayed) is not None:
+        if (why := self.result.unplayed) is not None:
             return f"{start} was not played: {why}; {_CURES[self.word]}, or leave {self.word} out"
         if self._verdict == "no better":
             return None
         if self._verdict == "undecided":
             return f"{start} is undecided: {self._found()}; {self._needed()}, or leave {self.word} out"
         return f"{start} succeeds: {self._found()}; {_CURES[self.word]}, or leave {self.word} out"
-
-    @property
-    def _unplayed(self) -> str | None:
-        """Say why nothing follows from what was found. Worlds that bring no class back teach the attacker nothing."""
-        worlds, left = (self.result.figures.get(name) for name in ("worlds", "worlds_left"))
-        if worlds is not None and left is not None and left < HARDLY * worlds:
-            return "hardly any drawn world brings a class back"
-        return self.result.unplayed
 
     @property
     def _bar(self) -> float:

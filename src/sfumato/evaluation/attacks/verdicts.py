@@ -33,6 +33,10 @@ RELEVANT = 0.05
 """Share of the people from which on an excess over guessing matters: "no better" excludes so much."""
 
 
+TENTH, AMONG_FEW = 0.1, 0.1
+"""The smallest share of the people that a resistance is judged by, and which excess over the bar matters there."""
+
+
 SURE = 1e-9
 """Shares this close are equal: they are quotients of counts."""
 
@@ -363,8 +367,10 @@ def exceeds_promise(curve: BeliefCurve, allowed: float) -> bool:
 def resistance_verdict(curve: BeliefCurve, allowed: float | None) -> Verdict:
     """Judge whether a release withstands an attacker: *no better* where it does, at every point of the curve.
 
-    As :func:`curve_verdict`, beside what a promise allows where that is more than guessing. At every look a relevant
-    excess must be excluded; one that is certain anywhere is a success. `allowed`: None where no promise is about it.
+    An excess that is certain at any look is a success, over guessing or what a promise allows, and over what others
+    show. Where none is, one of more than five of a hundred must be excluded among everybody, and of more than ten among
+    smaller shares down to a tenth; below a tenth there are too few to ask for it. So this asks for more people than
+    :func:`curve_verdict`. `allowed`: None where no promise is about it.
 
     Examples
     --------
@@ -374,7 +380,10 @@ def resistance_verdict(curve: BeliefCurve, allowed: float | None) -> Verdict:
     least, tail = allowed or 0.0, _tail(curve)
     if exceeds_promise(curve, least):
         return "succeeds"
-    return "no better" if all(_excluded(look, curve.people, tail, least) for look in curve.looks) else "undecided"
+    wide = [look for look in curve.looks if look.inside.people >= TENTH * curve.people]
+    margins = (RELEVANT if look.inside.people == curve.people else AMONG_FEW for look in wide)
+    excluded = (_over(look, tail, least) <= margin for look, margin in zip(wide, margins, strict=True))
+    return "no better" if all(excluded) else "undecided"
 
 
 def people_to_decide(curve: BeliefCurve, verdict: Callable[[BeliefCurve], Verdict] = curve_verdict) -> int:
@@ -438,16 +447,20 @@ def _exceeds(look: CurvePoint, bar: float, tail: float) -> bool:
     return all(-_highest(other, look.inside, tail) > 0 for other in _shown_by_others(look))
 
 
-def _excluded(look: CurvePoint, people: int, tail: float, allowed: float = 0.0) -> bool:
-    """Tell whether a relevant excess is excluded, over guessing, over what is allowed, or over what others show."""
+def _excluded(look: CurvePoint, people: int, tail: float) -> bool:
+    """Tell whether a relevant excess is excluded, over guessing or over what others show."""
     if not look.inside.people:
         return True
     relevant = RELEVANT / math.sqrt(look.inside.people / people)
-    (low, high), others = interval_ends(look.inside, tail), _shown_by_others(look)
-    floor = max(look.inside.baseline, allowed)
-    over = min([high - floor, *(_highest(look.inside, other, tail) for other in others)])
-    bar = max([floor, *(interval_ends(other, tail)[1] for other in others)])
-    return over <= relevant and low <= bar
+    low, others = interval_ends(look.inside, tail)[0], _shown_by_others(look)
+    bar = max([look.inside.baseline, *(interval_ends(other, tail)[1] for other in others)])
+    return _over(look, tail, 0.0) <= relevant and low <= bar
+
+
+def _over(look: CurvePoint, tail: float, allowed: float) -> float:
+    """Return the high end of the excess over guessing and what is allowed, or over what others show if that is less."""
+    high = interval_ends(look.inside, tail)[1] - max(look.inside.baseline, allowed)
+    return min([high, *(_highest(look.inside, other, tail) for other in _shown_by_others(look))])
 
 
 def _shown_by_others(look: CurvePoint) -> list[Rate]:

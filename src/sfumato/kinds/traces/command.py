@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.kind_words import KeyForm, KindWritten, RepeatSeed
-from sfumato.cli.options import COLUMNS, PRIVACY, READING, AsJson, PolicyFile, Settings
-from sfumato.cli.progress import say_result
+from sfumato.cli.options import COLUMNS, KNOWN, PRIVACY, READING, AsJson, PolicyFile, Settings
+from sfumato.cli.progress import progress_bar, say_result
 
 if TYPE_CHECKING:
     from sfumato.kinds.traces.policy import TracePolicy
@@ -30,6 +30,12 @@ Example:
       -k 5 -l 2 --out city-release/
   sfumato anonymize visits.csv --kind traces --policy visits.toml \\\\
       --out visits-release/
+""",
+    "attack": """\b
+Example:
+  sfumato attack city.csv --kind traces --policy city.toml
+  sfumato attack city.csv --kind traces --person person \\
+      --latitude lat --longitude lon --time time --zone Europe/Rome --known 6
 """,
 }
 """Command → what its help shows."""
@@ -196,4 +202,45 @@ def check(
     promise = TracePromise() if policy is not None else TracePromise(k=1, l=1)
     meant = trace_policy_of(policy, read, promise, settings or (), [])
     found = check_traces(read_traces(traces, **meant.reading()), l)
+    say_result(found.to_dict(), str(found), as_json=as_json)
+
+
+def attack(
+    traces: TracesFile,
+    policy: PolicyFile = None,
+    known: Annotated[
+        int, typer.Option(metavar="COUNT", help="Known points of each victim, at most.", rich_help_panel=KNOWN)
+    ] = 4,
+    victims: Annotated[
+        int, typer.Option(metavar="COUNT", help="People to look for; 0 for all.", rich_help_panel=KNOWN)
+    ] = 1000,
+    promise: TracePromise = TracePromise(),
+    read: TraceReading = TraceReading(),
+    settings: Settings = None,
+    seed: RepeatSeed = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Try to find people by a few of their points, in traces as they are and in what is published of them.
+
+    For the steward: the original decides who is right. With a policy, or -k and -l, a release is made (never written)
+    and attacked, too; otherwise the original alone is.
+    """
+    from sfumato.cli.kind_words import seed_problem
+    from sfumato.kinds.traces.attack import attack_traces
+    from sfumato.kinds.traces.make import anonymize_traces
+    from sfumato.kinds.traces.reading import read_traces
+
+    is_bare = policy is None and promise.k is None and promise.l is None
+    problems = seed_problem(seed)
+    problems += ["--known: must be a whole number of at least 1"] if known < 1 else []
+    problems += ["--victims: must be 0 or above"] if victims < 0 else []
+    if is_bare and promise.c is not None:
+        problems.append("-c: says how a release is made; add -k and -l, or --policy")
+    meant = trace_policy_of(policy, read, TracePromise(k=1, l=1) if is_bare else promise, settings or (), problems)
+    with progress_bar(quiet=quiet or as_json) as progress:
+        progress("reading", 0, 1)
+        original = read_traces(traces, **meant.reading())
+        release = None if is_bare else anonymize_traces(original, meant, seed=seed, progress=progress)
+        found = attack_traces(original, release, known=known, victims=victims or None, seed=seed)
     say_result(found.to_dict(), str(found), as_json=as_json)

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError, raise_all
-from sfumato.kernels.traces import Demand, TraceRows, fewest_left_out, grow_traces, rare_pairs, without_pairs
+from sfumato.kernels.traces import (
+    Demand,
+    TraceRows,
+    coarser_rows,
+    fewest_left_out,
+    grow_traces,
+    rare_pairs,
+    without_pairs,
+)
 from sfumato.kernels.types import Flags
 from sfumato.kinds.traces.check import PublishedTraces, can_count, trace_rows, trace_verification
 from sfumato.kinds.traces.policy import TracePolicy
@@ -21,13 +30,309 @@ from sfumato.options import Limit, Seed, check_arguments
 from sfumato.progress import Progress, shown
 from sfumato.randomness import permutation
 
+Levels = tuple[int, int]
+"""A level of places and one of times."""
 _SAMPLE = 2000
 """People whose losses are bounded before levels are tried."""
 _MOST_PAIRS = 60_000_000
 """Pairs of points that clash, as many as are looked at."""
 _NONE = np.zeros(0, dtype=np.int64)
-_TRIES = 20_000_000
-"""Steps that a search for more points may take, in all."""
+_STEPS = 20_000_000
+"""Steps that may be taken to lose less than the first choice does."""
+_NEAR = 0.15
+"""How much more than the best levels others may lose before coarser points are added."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PointTable:
+    """Traces, and the different pairs of a place and a time that occur in them, w of them."""
+
+    traces: Traces
+    places: NDArray[np.int64]  # (w,): the leaf of each pair
+    times: NDArray[np.int64]
+    counts: NDArray[np.int64]  # (w,): points of each pair
+    pair_of: NDArray[np.int64]  # (z,)
+
+    @classmethod
+    def of(cls, traces: Traces) -> PointTable:
+        """Find the pairs."""
+        width = traces.time.node_of.shape[1]
+        codes = traces.places.astype(np.int64) * width + traces.times
+        room = traces.place.node_of.shape[1] * width
+        if room <= 8 * len(codes):
+            counts = np.bincount(codes, minlength=room)
+            pairs = np.flatnonzero(counts)
+            number_of = np.cumsum(counts > 0) - 1
+            return cls(traces, pairs // width, pairs % width, counts[pairs], number_of[codes])
+        pairs, pair_of, counts = np.unique(codes, return_inverse=True, return_counts=True)
+        return cls(traces, pairs // width, pairs % width, counts, pair_of)
+
+    def nodes(self, place_level: int, time_level: int) -> NDArray[np.int64]:
+        """Return place node · times + time node of each pair."""
+        place, time = self.traces.place, self.traces.time
+        codes: NDArray[np.int64] = place.node_of[place_level][self.places].astype(np.int64)
+        codes = codes * len(time.levels[time_level]) + time.node_of[time_level][self.times]
+        return codes
+
+    def losses(self, place_level: int, time_level: int) -> NDArray[np.float64]:
+        """Return the loss of a point of each pair, if it stays."""
+        where, when = self.traces.place.shares[place_level], self.traces.time.shares[time_level]
+        losses: NDArray[np.float64] = 1 - (1 - where[self.places]) * (1 - when[self.times])
+        return losses
+
+    def all_levels(self) -> Iterator[Levels]:
+        """Return every pair of levels."""
+        for place in range(self.traces.place.height + 1):
+            for time in range(self.traces.time.height + 1):
+                yield place, time
+
+    def least_loss(self, k: int, place_level: int, time_level: int) -> float:
+        """Return a loss that no choice of points is below: doublets that too few points have are left out."""
+        codes = np.unique(self.nodes(place_level, time_level), return_inverse=True)[1]
+        is_rare = (np.bincount(codes, weights=self.counts) < k)[codes]
+        losses = np.where(is_rare, 1.0, self.losses(place_level, time_level))
+        return float((losses * self.counts).sum() / self.counts.sum())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Grain:
+    """Traces at one level of places and one of times. Letters: n people, z points, y doublets of people."""
+
+    place_level: int
+    time_level: int
+    losses: NDArray[np.float64]  # (z,): of each point, if it stays
+    point_of: NDArray[np.int64]  # (z,): which of the y doublets of people each point becomes
+    worth: NDArray[np.float64]  # (y,): what is kept with each doublet of a person
+    rows: TraceRows
+
+    @classmethod
+    def of(cls, table: PointTable, place_level: int, time_level: int) -> Grain:
+        """Write traces at a grain."""
+        traces = table.traces
+        nodes, losses = table.nodes(place_level, time_level), table.losses(place_level, time_level)
+        kinds, codes = np.unique(nodes, return_inverse=True)
+        starts, items, point_of = coarser_rows(traces.starts, codes.astype(np.int32)[table.pair_of])
+        of_points = losses[table.pair_of]
+        worth = (np.bincount(point_of, weights=1 - of_points, minlength=len(items)) + 1e-9).astype(np.float64)
+        rows = trace_rows(starts, items, len(kinds), traces.value_starts, traces.values)
+        return cls(place_level, time_level, of_points, point_of, worth, rows)
+
+    def loss(self, alive: Flags) -> float:
+        """Return the mean loss of a point."""
+        return float(np.where(alive[self.point_of], self.losses, 1.0).mean())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TraceChoice:
+    """What is published of every point. Letters: z points, d doublets."""
+
+    levels: Levels  # of most points
+    item_of: NDArray[np.int64]  # (z,): the doublet of each point, −1 where it is left out
+    doublets: NDArray[np.int64]  # (d, 4): level and node of the place, level and node of the time
+    losses: NDArray[np.float64]  # (z,): of each point, 1 where it is left out
+
+    @property
+    def loss(self) -> float:
+        """The mean loss of a point."""
+        return float(self.losses.mean())
+
+    def people(self, traces: Traces) -> NDArray[np.int64]:
+        """Return the people of whom a point is published."""
+        return np.unique(traces.owners[self.item_of >= 0])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TraceLadder:
+    """Levels at which points may be published, the usual ones first, then such as lose more.
+
+    A point stays at the first level at which it holds together with what is published already. What is known may then
+    lie in several doublets of which somebody has one: whoever has the same ones still fits.
+    """
+
+    table: PointTable
+    demand: Demand
+    levels: tuple[Levels, ...]
+    codes: tuple[NDArray[np.int64], ...]  # (w,) for each level: the doublet of each pair
+    doublets: NDArray[np.int64]  # (d, 4)
+
+    @classmethod
+    def of(cls, table: PointTable, demand: Demand, usual: Levels, most: int) -> TraceLadder:
+        """Take the usual levels and up to `most` coarser ones."""
+        coarser = [
+            (float((losses * table.counts).sum()), levels)
+            for levels in table.all_levels()
+            if levels[0] >= usual[0] and levels[1] >= usual[1] and levels != usual
+            and (losses := table.losses(*levels)).min() < 1
+        ]  # fmt: skip
+        steps = (usual, *(levels for _, levels in sorted(coarser)[:most]))
+        codes, doublets, count = [], [], 0
+        for place, time in steps:
+            kinds, code = np.unique(table.nodes(place, time), return_inverse=True)
+            times = len(table.traces.time.levels[time])
+            ones = np.ones(len(kinds), dtype=np.int64)
+            doublets.append(np.stack([place * ones, kinds // times, time * ones, kinds % times], axis=1))
+            codes.append(code + count)
+            count += len(kinds)
+        return cls(table, demand, steps, tuple(codes), np.concatenate(doublets))
+
+    def choice(self, item_of: NDArray[np.int64]) -> TraceChoice:
+        """Return what is published of every point, and what it loses."""
+        losses = np.ones(len(item_of))
+        for levels, codes in zip(self.levels, self.codes, strict=True):
+            here = item_of == codes[self.table.pair_of]
+            losses = np.where(here, self.table.losses(*levels)[self.table.pair_of], losses)
+        return TraceChoice(self.levels[0], item_of, self.doublets, losses)
+
+    def climb(self, item_of: NDArray[np.int64], random: np.random.Generator | None = None) -> NDArray[np.int64]:
+        """Let points that are left out join where they hold, doublets of most of them first, or in random order."""
+        traces = self.table.traces
+        for codes in self.codes:
+            gone = item_of < 0
+            if not gone.any():
+                break
+            labels = np.where(gone, codes[self.table.pair_of], item_of)
+            starts, items, point_of = coarser_rows(traces.starts, labels.astype(np.int32))
+            rows = trace_rows(starts, items, len(self.doublets), traces.value_starts, traces.values)
+            alive = np.zeros(len(items), dtype=np.bool_)
+            alive[point_of[~gone]] = True
+            waiting = np.bincount(labels[gone], minlength=len(self.doublets))
+            order = np.argsort(-waiting, kind="stable") if random is None else random.permutation(len(waiting))
+            _grow(rows, self.demand, order[waiting[order] > 0], ~alive, alive)
+            item_of = np.where(alive[point_of], labels, item_of)
+        return item_of
+
+    def climb_again(self, item_of: NDArray[np.int64], rounds: int) -> TraceChoice:
+        """Take doublets away from everybody, which breaks nothing, and let all others join; keep what loses less."""
+        best, random = self.choice(item_of), np.random.default_rng(0)
+        for _ in range(rounds):
+            held = np.unique(best.item_of[best.item_of >= 0])
+            gone = random.choice(held, min(len(held), int(random.integers(1, 4))), replace=False)
+            trial = self.choice(self.climb(np.where(np.isin(best.item_of, gone), -1, best.item_of), random))
+            if trial.loss <= best.loss:
+                best = trial
+        return best
+
+
+def _grow(rows: TraceRows, demand: Demand, order: NDArray[np.int64], wanted: Flags, alive: Flags) -> None:
+    """Let points join until hardly any does."""
+    while grow_traces(rows, demand, order, wanted, alive) > len(alive) // 1000:
+        pass
+
+
+def kept_points(grain: Grain, demand: Demand) -> Flags:
+    """Choose the doublets of people that stay, so that every demand holds; bool (y,).
+
+    First, of doublets that too few people have together, each person keeps those that clash least. They join doublet by
+    doublet, those of most people first, each with as many people as hold together. Then all others may join.
+    """
+    rows, everyone = grain.rows, np.ones(len(grain.worth), dtype=np.bool_)
+    wanted = everyone
+    if demand.known > 1:
+        asked = np.ones(len(rows.starts) - 1, dtype=np.bool_)
+        low, high = rare_pairs(rows, demand.k, asked, _MOST_PAIRS)
+        wanted = without_pairs(rows.starts, low, high, grain.worth)
+    alive = np.zeros(len(grain.worth), dtype=np.bool_)
+    order = np.argsort(-np.bincount(rows.items[wanted], minlength=len(rows.bounds) - 1), kind="stable")
+    for candidates in (wanted, everyone):
+        _grow(rows, demand, order, candidates, alive)
+    return alive
+
+
+def solve_traces(
+    traces: Traces, model: TracePrivacy, allowed: list[Levels], limit: float, progress: Progress
+) -> TraceChoice:
+    """Choose levels and points with little loss; at most a share `limit` of the people is left without a point.
+
+    Where nothing is asked of values, points that were left out join at coarser levels. Raises ``UnsatisfiableError``
+    when no levels do.
+    """
+    if model.c == 1:
+        none = np.zeros(0, dtype=np.int32)
+        traces = replace(traces, value_starts=np.zeros(traces.height + 1, dtype=np.int64), values=none, value_names=())
+    demand = Demand(model.k, model.l, model.most(traces.height), len(traces.value_names) + 1)
+    table = PointTable.of(traces)
+    effort = _STEPS // (int((traces.sizes ** min(model.l, 2)).sum()) + 1)
+    is_coarser = model.c == 1 and len(allowed) > 1
+    found, least = list[tuple[float, TraceChoice, TraceLadder]](), traces.height
+    for _, grain, alive in _tried(table, demand, allowed, is_coarser and effort > 1, progress)[
+        : max(1, min(effort, 6))
+    ]:
+        ladder = TraceLadder.of(
+            table, demand, (grain.place_level, grain.time_level), min(max(2, effort), 12) * is_coarser
+        )
+        items = np.where(alive[grain.point_of], grain.rows.items[grain.point_of], -1).astype(np.int64)
+        choice = ladder.choice(ladder.climb(items))
+        gone = traces.height - len(choice.people(traces))
+        least = min(least, gone)
+        if gone <= limit * traces.height + 1e-9 and gone < traces.height:
+            found.append((choice.loss, choice, ladder))
+    found.sort(key=lambda one: one[0])
+    for number, (_, choice, ladder) in enumerate(found[:2]):
+        progress("keeping more points", number, len(found[:2]))
+        better = ladder.climb_again(choice.item_of, min(effort, 300))
+        if traces.height - len(better.people(traces)) <= limit * traces.height + 1e-9:
+            found.append((better.loss, better, ladder))
+    best = min(found, key=lambda one: one[0])[1] if found else None
+    if best is None:
+        reached = f"{percent(least / traces.height, 3)} of the people would be left without a point"
+        raise UnsatisfiableError(f"{model} is not reached: {reached}; raise suppression-limit or C, or lower K or L")
+    return best
+
+
+def _tried(
+    table: PointTable, demand: Demand, allowed: list[Levels], widely: bool, progress: Progress
+) -> list[tuple[float, Grain, Flags]]:
+    """Choose points at levels that may lose least; return losses, grains and points, the lowest loss first.
+
+    Levels are looked at by what they lose at least; those that cannot lose less than the best are left, or, `widely`,
+    not much more. What a coarser grain must leave out, a finer one must, too. The demand on values, which does not grow
+    with levels, is never used to leave out any.
+    """
+    bounds = {levels: table.least_loss(demand.k, *levels) for levels in allowed}
+    total, number = 2 * len(bounds), 0
+    found: list[tuple[float, Grain, Flags]] = []
+    grains: dict[Levels, Grain] = {}
+    while bounds:
+        levels = min(bounds, key=lambda at: (bounds[at], at))
+        if found and bounds[levels] >= min(loss for loss, _, _ in found) + (_NEAR if widely else 0.0):
+            break
+        progress("looking at levels", number, total)
+        number += 1
+        grain = grains.pop(levels, None)
+        if grain is not None:
+            del bounds[levels]
+            alive = kept_points(grain, demand)
+            found.append((grain.loss(alive), grain, alive))
+            continue
+        grain = Grain.of(table, *levels)
+        if not all(can_count(grain.rows, size, demand.width) for size in range(1, demand.known + 1)):
+            del bounds[levels]
+            continue
+        # Looked at again when nothing else may lose less.
+        floor, gone_at_least = _floors(grain, demand)
+        bounds[levels], grains[levels] = max(bounds[levels], floor), grain
+        for finer in bounds:
+            if finer != levels and finer[0] <= levels[0] and finer[1] <= levels[1]:
+                bounds[finer] = max(bounds[finer], gone_at_least)
+    return sorted(found, key=lambda one: (one[0], one[1].place_level, one[1].time_level))
+
+
+def _floors(grain: Grain, demand: Demand) -> tuple[float, float]:
+    """Return, of some people, the loss and the share of points left out that no choice of points is below."""
+    rows, people = grain.rows, len(grain.rows.starts) - 1
+    asked = np.zeros(people, dtype=np.bool_)
+    asked[:: max(1, people // _SAMPLE)] = True
+    is_rare = np.diff(rows.bounds)[rows.items] < demand.k
+    pairs = rare_pairs(rows, demand.k, asked, _MOST_PAIRS) if demand.known > 1 else (_NONE, _NONE)
+    owners = np.repeat(np.arange(people), np.diff(rows.starts))
+    points = np.bincount(grain.point_of, minlength=len(owners)).astype(np.float64)
+    whole = np.bincount(owners, weights=points, minlength=people)[asked].sum()
+    found = []
+    for worth in (grain.worth, points):
+        fair = np.where(is_rare, 0.0, worth)
+        kept = np.bincount(owners, weights=fair, minlength=people) - fewest_left_out(rows.starts, *pairs, fair)
+        found.append(float(1 - kept[asked].sum() / whole))
+    return found[0], found[1]
 
 
 @dataclass(frozen=True)
@@ -47,8 +352,8 @@ class TraceLoss:
         Levels of all places and times; 0 is the finest.
     mean : float
         The loss of a point, on average.
-    generalization : float
-        What it would be if no point were left out.
+    coarser : int
+        Points that are published at coarser levels than these.
     """
 
     people: int
@@ -58,7 +363,7 @@ class TraceLoss:
     place_level: int
     time_level: int
     mean: float
-    generalization: float
+    coarser: int
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
@@ -68,174 +373,8 @@ class TraceLoss:
         """Return the totals in a line."""
         gone = f"{percent(self.points_left_out / self.points, 3)} of {counted(self.points, 'point')} left out"
         people = f", {counted(self.people_left_out, 'person')} without any" if self.people_left_out else ""
-        return f"information loss {percent(self.mean, 3)}: {gone}{people}"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Grain:
-    """Traces at one level of places and one of times. Letters: n people, z points, y doublets of people."""
-
-    place_level: int
-    time_level: int
-    losses: NDArray[np.float64]  # (z,): of each point, if it stays
-    point_of: NDArray[np.int64]  # (z,): which of the y doublets of people each point becomes
-    labels: NDArray[np.int64]  # (d,): place node · times + time node of each doublet
-    worth: NDArray[np.float64]  # (y,): what is kept with each doublet of a person
-    rows: TraceRows
-
-    @classmethod
-    def of(cls, traces: Traces, place_level: int, time_level: int) -> Grain:
-        """Write traces at a grain."""
-        nodes, losses = node_codes(traces, place_level, time_level), point_losses(traces, place_level, time_level)
-        kinds, items = np.unique(nodes, return_inverse=True)
-        keys, point_of = np.unique(traces.owners * len(kinds) + items, return_inverse=True)
-        owners, codes = keys // len(kinds), (keys % len(kinds)).astype(np.int32)
-        starts = np.append(0, np.cumsum(np.bincount(owners, minlength=traces.height))).astype(np.int64)
-        worth = (np.bincount(point_of, weights=1 - losses, minlength=len(keys)) + 1e-9).astype(np.float64)
-        rows = trace_rows(starts, codes, len(kinds), traces.value_starts, traces.values)
-        return cls(place_level, time_level, losses, point_of, kinds, worth, rows)
-
-    def loss(self, alive: Flags) -> float:
-        """Return the mean loss of a point."""
-        return float(np.where(alive[self.point_of], self.losses, 1.0).mean())
-
-
-def node_codes(traces: Traces, place_level: int, time_level: int) -> NDArray[np.int64]:
-    """Return place node · times + time node of each point."""
-    place, time = traces.place, traces.time
-    codes: NDArray[np.int64] = place.node_of[place_level][traces.places].astype(np.int64) * len(time.levels[time_level])
-    codes += time.node_of[time_level][traces.times]
-    return codes
-
-
-def point_losses(traces: Traces, place_level: int, time_level: int) -> NDArray[np.float64]:
-    """Return the loss of each point that stays."""
-    where, when = traces.place.shares[place_level], traces.time.shares[time_level]
-    losses: NDArray[np.float64] = 1 - (1 - where[traces.places]) * (1 - when[traces.times])
-    return losses
-
-
-def lowest_loss(traces: Traces, k: int, place_level: int, time_level: int) -> float:
-    """Return a loss that no choice of points is below: those of doublets that too few points have are left out."""
-    nodes, losses = node_codes(traces, place_level, time_level), point_losses(traces, place_level, time_level)
-    kinds = len(traces.place.levels[place_level]) * len(traces.time.levels[time_level])
-    if kinds > 8 * len(nodes):
-        nodes = np.unique(nodes, return_inverse=True)[1]
-    return float(np.where(np.bincount(nodes)[nodes] < k, 1.0, losses).mean())
-
-
-def kept_points(grain: Grain, demand: Demand) -> Flags:
-    """Choose the doublets of people that stay, so that every demand holds; bool (y,).
-
-    First, of doublets that too few people have together, each person keeps those that clash least. They join doublet by
-    doublet, those of most people first, each with as many people as hold together. Then all others may join. In small
-    tables single doublets are taken away again and others join first, as long as this keeps more.
-    """
-    rows, everyone = grain.rows, np.ones(len(grain.worth), dtype=np.bool_)
-    wanted = everyone
-    if demand.known > 1:
-        asked = np.ones(len(rows.starts) - 1, dtype=np.bool_)
-        low, high = rare_pairs(rows, demand.k, asked, _MOST_PAIRS)
-        wanted = without_pairs(rows.starts, low, high, grain.worth)
-    alive = np.zeros(len(grain.worth), dtype=np.bool_)
-    order = np.argsort(-np.bincount(rows.items[wanted], minlength=len(rows.bounds) - 1), kind="stable")
-    for candidates in (wanted, everyone):
-        while grow_traces(rows, demand, order, candidates, alive):
-            pass
-    steps = int((np.diff(rows.starts) ** min(demand.known, 2)).sum()) + 1
-    return _searched(grain, demand, alive, min(_TRIES // steps, 400))
-
-
-def _searched(grain: Grain, demand: Demand, alive: Flags, rounds: int) -> Flags:
-    """Take doublets away from everybody, which breaks nothing, and let others join first; keep what is worth more."""
-    rows, random = grain.rows, np.random.default_rng(0)
-    kinds, everyone = len(rows.bounds) - 1, np.ones(len(alive), dtype=np.bool_)
-    best = float(grain.worth[alive].sum())
-    for _ in range(rounds):
-        trial = alive.copy()
-        gone = random.choice(kinds, min(kinds, int(random.integers(1, 4))), replace=False)
-        trial[np.isin(rows.items, gone)] = False
-        order = random.permutation(kinds)
-        order = np.concatenate([order[~np.isin(order, gone)], gone])
-        while grow_traces(rows, demand, order, everyone, trial):
-            pass
-        worth = float(grain.worth[trial].sum())
-        if worth >= best:
-            alive, best = trial, worth
-    return alive
-
-
-def _left_out(grain: Grain, alive: Flags) -> int:
-    """Count the people of whom nothing is left."""
-    rows = grain.rows
-    owners = np.repeat(np.arange(len(rows.starts) - 1), np.diff(rows.starts))
-    return len(rows.starts) - 1 - len(np.unique(owners[alive]))
-
-
-def solve_traces(traces: Traces, model: TracePrivacy, policy: TracePolicy, progress: Progress) -> tuple[Grain, Flags]:
-    """Choose levels and points with little loss, within the limit of people left out.
-
-    Levels are looked at by what they lose at least; those that cannot lose less than the best are left. What a coarser
-    grain must leave out, a finer one must, too: no choice of levels is left for the demand on values, which does not
-    grow with them. Raises ``UnsatisfiableError`` when no levels do.
-    """
-    if model.c == 1:
-        # Nothing is asked of values.
-        none = np.zeros(0, dtype=np.int32)
-        traces = replace(traces, value_starts=np.zeros(traces.height + 1, dtype=np.int64), values=none, value_names=())
-    demand = Demand(model.k, model.l, model.most(traces.height), len(traces.value_names) + 1)
-    bounds = {levels: lowest_loss(traces, model.k, *levels) for levels in _levels(traces, policy)}
-    may_leave = int(policy.suppression_limit * traces.height + 1e-9)
-    best: tuple[float, Grain, Flags] | None = None
-    least = traces.height
-    for number, levels in enumerate(sorted(bounds, key=lambda at: (bounds[at], at), reverse=True)):
-        progress("looking at levels", number, len(bounds))
-        if best is not None and bounds[levels] >= best[0]:
-            continue
-        grain = Grain.of(traces, *levels)
-        if not all(can_count(grain.rows, size, demand.width) for size in range(1, model.l + 1)):
-            continue
-        floor, gone_at_least = _floors(grain, demand)
-        for finer in bounds:
-            if finer != levels and finer[0] <= levels[0] and finer[1] <= levels[1]:
-                bounds[finer] = max(bounds[finer], gone_at_least)
-        if best is not None and floor >= best[0]:
-            continue
-        alive = kept_points(grain, demand)
-        gone = _left_out(grain, alive)
-        least = min(least, gone)
-        loss = grain.loss(alive)
-        if gone <= may_leave and alive.any() and (best is None or loss < best[0]):
-            best = loss, grain, alive
-    if best is None:
-        reached = f"{percent(least / traces.height, 3)} of the people would be left without a point"
-        raise UnsatisfiableError(f"{model} is not reached: {reached}; raise suppression-limit or C, or lower K or L")
-    return best[1], best[2]
-
-
-def _levels(traces: Traces, policy: TracePolicy) -> Iterator[tuple[int, int]]:
-    change = policy.change
-    for place in range(traces.place.height + 1) if change.place_level is None else (change.place_level,):
-        for time in range(traces.time.height + 1) if change.time_level is None else (change.time_level,):
-            yield place, time
-
-
-def _floors(grain: Grain, demand: Demand) -> tuple[float, float]:
-    """Return, of some people, the loss and the share of points left out that no choice of points is below."""
-    rows, people = grain.rows, len(grain.rows.starts) - 1
-    asked = np.zeros(people, dtype=np.bool_)
-    asked[:: max(1, people // _SAMPLE)] = True
-    is_rare = np.diff(rows.bounds)[rows.items] < demand.k
-    pairs = rare_pairs(rows, demand.k, asked, _MOST_PAIRS) if demand.known > 1 else (_NONE, _NONE)
-    owners = np.repeat(np.arange(people), np.diff(rows.starts))
-    points = np.bincount(grain.point_of, minlength=len(owners)).astype(np.float64)
-    whole = np.bincount(owners, weights=points, minlength=people)[asked].sum()
-    found = []
-    for worth in (grain.worth, points):
-        fair = np.where(is_rare, 0.0, worth)
-        kept = np.bincount(owners, weights=fair, minlength=people) - fewest_left_out(rows.starts, *pairs, fair)
-        found.append(float(1 - kept[asked].sum() / whole))
-    return found[0], found[1]
+        coarser = f", {percent(self.coarser / self.points, 3)} coarser than others" if self.coarser else ""
+        return f"information loss {percent(self.mean, 3)}: {gone}{coarser}{people}"
 
 
 @check_arguments
@@ -291,65 +430,77 @@ def anonymize_traces(
         raise UnsatisfiableError(f"there are {counted(traces.height, 'person')}, fewer than K = {wanted.k}; lower it")
     told = progress or shown
     ordered, origin = order_traces(traces)
-    grain, alive = solve_traces(ordered, wanted, policy, told)
+    choice = solve_traces(ordered, wanted, _levels(traces, policy), policy.suppression_limit, told)
     told("verifying", 1, 1)
-    published, people = _published(ordered, grain, alive, seed)
+    published, people = _published(ordered, choice, seed)
     verification = trace_verification(published, [wanted])
     if not verification.ok:
         raise VerificationError("the traces break their promise; nothing is published. Please report this")
-    loss = TraceLoss(
+    loss = _loss(traces, choice, len(people))
+    return TraceRelease(published, wanted, verification, loss, origin[people], _notes(traces, choice), policy)
+
+
+def _levels(traces: Traces, policy: TracePolicy) -> list[tuple[int, int]]:
+    """Return the pairs of levels that a policy lets be tried."""
+    place, time = policy.change.place_level, policy.change.time_level
+    places = range(traces.place.height + 1) if place is None else (place,)
+    return list(product(places, range(traces.time.height + 1) if time is None else (time,)))
+
+
+def _loss(traces: Traces, choice: TraceChoice, people: int) -> TraceLoss:
+    stays = choice.item_of >= 0
+    main = (choice.doublets[:, ::2] == choice.levels).all(axis=1)[choice.item_of]
+    return TraceLoss(
         people=traces.height,
-        people_left_out=traces.height - len(people),
+        people_left_out=traces.height - people,
         points=len(traces.places),
-        points_left_out=int(np.count_nonzero(~alive[grain.point_of])),
-        place_level=grain.place_level,
-        time_level=grain.time_level,
-        mean=grain.loss(alive),
-        generalization=float(grain.losses.mean()),
+        points_left_out=int(np.count_nonzero(~stays)),
+        place_level=choice.levels[0],
+        time_level=choice.levels[1],
+        mean=choice.loss,
+        coarser=int(np.count_nonzero(stays & ~main)),
     )
-    return TraceRelease(published, wanted, verification, loss, origin[people], _notes(traces, grain), policy)
 
 
-def _published(
-    traces: Traces, grain: Grain, alive: Flags, seed: int | None
-) -> tuple[PublishedTraces, NDArray[np.int64]]:
+def _published(traces: Traces, choice: TraceChoice, seed: int | None) -> tuple[PublishedTraces, NDArray[np.int64]]:
     """Write doublets by their labels, people in random order; return the people as well."""
-    rows = grain.rows
-    owners = np.repeat(np.arange(traces.height), np.diff(rows.starts))[alive]
-    there = np.unique(owners)
+    there = choice.people(traces)
     people = there[permutation(len(there), seed)]
-    names, times = traces.place.levels[grain.place_level], traces.time.levels[grain.time_level]
-    codes = np.unique(rows.items[alive])
-    labels = [(names[code // len(times)], times[code % len(times)]) for code in grain.labels[codes].tolist()]
-    order = sorted(range(len(labels)), key=labels.__getitem__)
-    item_of = np.zeros(len(grain.labels), dtype=np.int64)
-    item_of[codes[order]] = np.arange(len(codes))
+    stays = choice.item_of >= 0
+    codes = np.unique(choice.item_of[stays])
+    place, time = traces.place.levels, traces.time.levels
+    # Nodes of several levels may have one label, where they are one.
+    label_of = [(place[p][a], time[t][b]) for p, a, t, b in choice.doublets[codes].tolist()]
+    labels = sorted(set(label_of))
+    number = {label: item for item, label in enumerate(labels)}
+    item_of = np.zeros(len(choice.doublets), dtype=np.int64)
+    item_of[codes] = [number[label] for label in label_of]
     place_of = np.zeros(traces.height, dtype=np.int64)
     place_of[people] = np.arange(len(people))
-    keys = np.sort(place_of[owners] * len(codes) + item_of[rows.items[alive]])
-    starts = np.append(0, np.cumsum(np.bincount(keys // len(codes)))).astype(np.int64)
-    shown = traces.take(people)
-    value_codes = np.unique(shown.values)
-    value_names = [traces.value_names[code] for code in value_codes.tolist()]
-    by_name = (
-        np.argsort(np.argsort(np.array(value_names, dtype=object))) if value_names else np.zeros(0, dtype=np.int64)
-    )
-    value_of = np.zeros(len(traces.value_names) + 1, dtype=np.int64)
-    value_of[value_codes] = by_name
-    held = np.repeat(np.arange(len(people)), np.diff(shown.value_starts)) * (len(value_names) + 1)
-    values = (np.sort(held + value_of[shown.values]) % (len(value_names) + 1)).astype(np.int32)
-    return PublishedTraces(
+    keys = np.unique(place_of[traces.owners[stays]] * len(labels) + item_of[choice.item_of[stays]])
+    starts = np.append(0, np.cumsum(np.bincount(keys // len(labels)))).astype(np.int64)
+    published = PublishedTraces(
         starts,
-        (keys % len(codes)).astype(np.int32),
-        tuple(labels[place] for place in order),
+        (keys % len(labels)).astype(np.int32),
+        tuple(labels),
         traces.is_grid,
         traces.zone,
         traces.sensitive,
-        shown.value_starts,
-        values,
-        tuple(sorted(value_names)),
-        {} if traces.is_grid else _broader(traces, grain.place_level),
-    ), people
+        *_values(traces.take(people)),
+        {} if traces.is_grid else _broader(traces, choice.levels[0]),
+    )
+    return published, people
+
+
+def _values(traces: Traces) -> tuple[NDArray[np.int64], NDArray[np.int32], tuple[str, ...]]:
+    """Return the sensitive values of people, numbered by name; values that nobody has are not named."""
+    codes = np.unique(traces.values)
+    names = [traces.value_names[code] for code in codes.tolist()]
+    rank = np.zeros(len(traces.value_names) + 1, dtype=np.int64)
+    rank[codes] = sorted(range(len(names)), key=sorted(range(len(names)), key=names.__getitem__).__getitem__)
+    owners = np.repeat(np.arange(traces.height), np.diff(traces.value_starts))
+    values = np.sort(owners * (len(names) + 1) + rank[traces.values]) % (len(names) + 1)
+    return traces.value_starts, values.astype(np.int32), tuple(sorted(names))
 
 
 def _broader(traces: Traces, level: int) -> dict[str, str]:
@@ -378,9 +529,9 @@ def _unfitting(traces: Traces, policy: TracePolicy, model: TracePrivacy) -> Iter
             yield f"change.{name}: is {level}, and the coarsest is {axis.height}"
 
 
-def _notes(traces: Traces, grain: Grain) -> tuple[str, ...]:
-    place, time = traces.place.levels[grain.place_level], traces.time.levels[grain.time_level]
+def _notes(traces: Traces, choice: TraceChoice) -> tuple[str, ...]:
+    place, time = (axis.levels[level] for axis, level in zip((traces.place, traces.time), choice.levels, strict=True))
     return (
-        f"places are of level {grain.place_level} of {traces.place.height}: {counted(len(place), 'place')}",
-        f"times are of level {grain.time_level} of {traces.time.height}: {counted(len(time), 'time')}",
+        f"places are of level {choice.levels[0]} of {traces.place.height}: {counted(len(place), 'place')}",
+        f"times are of level {choice.levels[1]} of {traces.time.height}: {counted(len(time), 'time')}",
     )

@@ -714,7 +714,7 @@ def _questions(file: CsvFile, layout: CsvFormat, width: int) -> Iterator[str]:
     lines = _last_lines(file)
     if apart := rows_apart(lines):
         yield apart_question(apart)
-    elif adds_up(_fields_of(lines, layout)):
+    elif adds_up(_fields_of(lines, layout), [*lines[:-1], *first_lines(file)[: -len(lines) or None]]):
         yield SUM_QUESTION
 
 

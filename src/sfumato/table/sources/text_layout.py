@@ -23,8 +23,8 @@ _SAID = re.compile(r'\s*"?sep=(.)"?[\s;,]*$', re.IGNORECASE | re.DOTALL)
 _NUMBER = re.compile(r"[^\w]*[0-9][0-9.,:/\-\s]*\W*$")
 TOTALS = frozenset(
     """all gesamt gesamtsumme insgesamt ogolem overall razem somme sum suma summe totaal total totale totals всего итого
-    合計 average mean median durchschnitt mittelwert mittel moyenne média media promedio gemiddelde medel среднее 平均
-    min max minimum maximum std sd n anzahl count subtotal zwischensumme teilsumme""".split()  # noqa: SIM905
+    合計 average mean median durchschnitt mittelwert moyenne promedio gemiddelde medel среднее 平均
+    min max minimum maximum std subtotal zwischensumme teilsumme""".split()  # noqa: SIM905
 ) | {"grand total", "total general", "standard deviation"}
 """Labels of rows that add up the others, or tell of all of them, in small letters."""
 _COUNT = re.compile(r"n\s*=\s*[0-9.,]+$")
@@ -153,10 +153,15 @@ def trimmed(content: bytes, above: int, below: int) -> bytes:
     return rest
 
 
-def adds_up(fields: Sequence[str]) -> bool:
-    """Tell whether a row seems to add up the others: a word for a sum, and else numbers or nothing."""
-    words = [field.strip(" :.=*").casefold() for field in fields if field.strip() and not _NUMBER.match(field.strip())]
-    return bool(words) and all(word in TOTALS or _COUNT.match(word) for word in words)
+def adds_up(fields: Sequence[str], others: Iterable[str] = ()) -> bool:
+    """Tell whether a row seems to add up the others: a word for a sum, and else numbers or nothing.
+
+    `others`: lines above it; a word that stands in one of them is a label as others are.
+    """
+    words = {field.strip(" :.=*").casefold() for field in fields if field.strip() and not _NUMBER.match(field.strip())}
+    if not words or not all(word in TOTALS or _COUNT.match(word) for word in words):
+        return False
+    return not any(words.intersection(re.split(r"[,;\t|]", line.casefold().replace('"', ""))) for line in others)
 
 
 def is_a_line(fields: Sequence[str]) -> bool:

@@ -1,0 +1,257 @@
+"""Looking for a person by a few points: how many traces fit, and whether one of them is alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import PolicyError
+from sfumato.evaluation.attacks.protocol import AttackResult
+from sfumato.kernels.traces import TraceRows
+from sfumato.kinds.traces.check import trace_rows
+from sfumato.kinds.traces.release import TraceRelease
+from sfumato.kinds.traces.traces import Traces, order_traces
+from sfumato.numbers import counted, percent
+from sfumato.options import Count, Seed, check_arguments
+from sfumato.rates import Rate
+
+_NAME = "known-points"
+_HELPS = "a larger L, up to what attackers may know; coarser places and times"
+_HOME = "home and work"
+
+
+@dataclass(frozen=True)
+class TraceAttack:
+    """The result of looking for people by their points; made by :func:`sfumato.traces.attack_traces`. For the steward.
+
+    Attributes
+    ----------
+    people : int
+        People who were looked for.
+    before : tuple of AttackResult
+        On the traces as they are, by 1, 2, ... points, and by home and work.
+    published : tuple of AttackResult
+        On a release of them, by as many of the points that it publishes of the person.
+    original : tuple of AttackResult
+        The same by any points of the person, also such as were left out; and by home and work.
+    """
+
+    people: int
+    before: tuple[AttackResult, ...]
+    published: tuple[AttackResult, ...] = ()
+    original: tuple[AttackResult, ...] = ()
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain values, for JSON."""
+        parts = {"before": self.before, "published": self.published, "original": self.original}
+        return {"people": self.people, **{name: [one.to_dict() for one in each] for name, each in parts.items()}}
+
+    def __str__(self) -> str:
+        """Return a line for each number of points."""
+        people = counted(self.people, "person")
+        lines = [f"Looking for {people} by their points: whom one trace fits, and whose trace is picked"]
+        for name, results in (
+            ("Before", self.before),
+            ("After, by published points", self.published),
+            ("After, by any points", self.original),
+        ):
+            lines += [f"  {name}"] if results else []
+            lines += [f"    {_line(result)}" for result in results]
+        return "\n".join(lines)
+
+
+def _line(result: AttackResult) -> str:
+    alone = result.figures["people_whom_one_trace_fits"] / max(result.success.people, 1)
+    bound = "" if result.allowed is None else f", promised at most {percent(result.allowed, 3)}"
+    return f"{result.knows}: {percent(alone, 3)} alone, {percent(result.success.share, 3)} picked{bound}"
+
+
+@check_arguments
+def attack_traces(
+    original: Traces,
+    release: TraceRelease | None = None,
+    *,
+    known: Count = 4,
+    victims: Count | None = 1000,
+    seed: Seed = None,
+) -> TraceAttack:
+    """Look for people by some of their points, in the traces as they are and in a release of them.
+
+    The attacker knows some points of a victim, and picks one of the traces that have most of them. In a release points
+    are known in two ways: points that it publishes of the victim, which is what is promised about; or any points, as
+    the grain shows them, of which some may have been left out.
+
+    Parameters
+    ----------
+    original
+        The traces that the release was made from.
+    release
+        As :func:`sfumato.traces.anonymize_traces` returns it; None attacks the original alone.
+    known
+        The attack is played with 1 to `known` points; all of them if somebody has fewer.
+    victims
+        People to look for, drawn; None looks for all.
+    seed
+        For tests and studies: draws the same victims and points, whatever the order of the traces.
+
+    Returns
+    -------
+    TraceAttack
+
+    Raises
+    ------
+    PolicyError
+        When a setting is invalid, or the release was made from other traces.
+
+    Notes
+    -----
+    Success is the chance that the trace that is picked is the victim's: 1 ÷ traces that have as many of the points, if
+    the victim's is among them. By guessing, one trace is picked from all. (K, C)_L-privacy allows 1/K to who knows up
+    to L published points; of who knows more, or of home and work, it says nothing.
+    """
+    if release is not None and len(release.origin) and int(release.origin.max()) >= original.height:
+        raise PolicyError("release: was made from other traces")
+    random = np.random.default_rng(seed)
+    ordered, number_of = order_traces(original)
+    drawn = np.arange(ordered.height)
+    if victims is not None and victims < ordered.height:
+        drawn = np.sort(random.choice(ordered.height, victims, replace=False))
+    view = _original_view(ordered)
+    before = tuple(_played(view, _points(view, drawn, random), drawn, known))
+    before = (*before, _by_places(view, ordered, drawn, 0))
+    if release is None:
+        return TraceAttack(len(drawn), before)
+    shown, own = _released_view(release, ordered, number_of)
+    there = drawn[own[drawn] >= 0]
+    published = tuple(
+        _promised(one, release) for one in _played(shown, _points(shown, own[there], random), own[there], known)
+    )
+    any_points = _points(view, drawn, random)
+    mapped = [shown.code_of(points) for points in any_points]
+    others = tuple(_played(shown, mapped, own[drawn], known))
+    return TraceAttack(
+        len(drawn), before, published, (*others, _by_places(shown, ordered, drawn, release.loss.place_level, own))
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _TraceView:
+    """Traces as an attacker sees them: by doublet, and by place alone."""
+
+    rows: TraceRows
+    places: TraceRows
+    code_of: Callable[[NDArray[np.int64]], NDArray[np.int64]]  # doublet of each original point, −1 for none
+    place_of: Callable[[NDArray[np.int64]], NDArray[np.int64]]  # the same of original leaves of places
+
+    @property
+    def height(self) -> int:
+        """Traces."""
+        return len(self.rows.starts) - 1
+
+
+def _by_place(starts: NDArray[np.int64], places: NDArray[np.int64], kinds: int) -> TraceRows:
+    owners = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    keys = np.unique(owners * max(kinds, 1) + places)
+    bounds = np.append(0, np.cumsum(np.bincount(keys // max(kinds, 1), minlength=len(starts) - 1))).astype(np.int64)
+    return _bare(bounds, (keys % max(kinds, 1)).astype(np.int32), kinds)
+
+
+def _bare(starts: NDArray[np.int64], items: NDArray[np.int32], kinds: int) -> TraceRows:
+    return trace_rows(starts, items, kinds, np.zeros(len(starts), dtype=np.int64), np.zeros(0, dtype=np.int32))
+
+
+def _original_view(traces: Traces) -> _TraceView:
+    codes = traces.places.astype(np.int64) << 32 | traces.times
+    kinds, items = np.unique(codes, return_inverse=True)
+    leaves = traces.place.node_of.shape[1]
+    rows = _bare(traces.starts, items.astype(np.int32), len(kinds))
+    return _TraceView(rows, _by_place(traces.starts, traces.places.astype(np.int64), leaves), _same, _same)
+
+
+def _same(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    return numbers
+
+
+def _released_view(
+    release: TraceRelease, traces: Traces, number_of: NDArray[np.int64]
+) -> tuple[_TraceView, NDArray[np.int64]]:
+    """Return a release, and the published trace of each of the people, −1 for none."""
+    shown, loss = release.published, release.loss
+    own_number = np.full(traces.height, -1, dtype=np.int64)
+    own_number[release.origin] = np.arange(shown.height)
+    codes = traces.places.astype(np.int64) << 32 | traces.times
+    kinds = np.unique(codes)
+    item_of = {labels: item for item, labels in enumerate(shown.doublets)}
+    names, times = traces.place.levels[loss.place_level], traces.time.levels[loss.time_level]
+    node, moment = traces.place.node_of[loss.place_level], traces.time.node_of[loss.time_level]
+    labels = [(names[node[code >> 32]], times[moment[code & 0xFFFFFFFF]]) for code in kinds.tolist()]
+    of_code = np.array([item_of.get(one, -1) for one in labels], dtype=np.int64)
+    place_names = sorted({place for place, _ in shown.doublets})
+    number = {name: place for place, name in enumerate(place_names)}
+    of_item = np.array([number[place] for place, _ in shown.doublets], dtype=np.int64)
+    of_leaf = np.array([number.get(names[one], -1) for one in node.tolist()], dtype=np.int64)
+    places = _by_place(shown.starts, of_item[shown.items], len(place_names))
+    return _TraceView(shown.rows, places, lambda points: of_code[points], lambda leaves: of_leaf[leaves]), own_number[
+        number_of
+    ]
+
+
+def _points(view: _TraceView, people: NDArray[np.int64], random: np.random.Generator) -> list[NDArray[np.int64]]:
+    """Return the doublets of some traces, those that are known first in front."""
+    rows = view.rows
+    return [random.permutation(rows.items[rows.starts[one] : rows.starts[one + 1]].astype(np.int64)) for one in people]
+
+
+def _played(
+    view: _TraceView, points: list[NDArray[np.int64]], own: NDArray[np.int64], known: int
+) -> Iterator[AttackResult]:
+    for count in range(1, known + 1):
+        chosen = [np.unique(each[:count]) for each in points]
+        yield _result(view.rows, chosen, own, counted(count, "point"), view.height)
+
+
+def _by_places(
+    view: _TraceView, traces: Traces, people: NDArray[np.int64], level: int, own: NDArray[np.int64] | None = None
+) -> AttackResult:
+    """Look for people by the two places where they were at most times."""
+    known = []
+    for person in people.tolist():
+        leaves = traces.places[traces.starts[person] : traces.starts[person + 1]]
+        node = traces.place.node_of[level][leaves]
+        _, firsts, counts = np.unique(node, return_index=True, return_counts=True)
+        best = firsts[np.argsort(-counts, kind="stable")[:2]]
+        known.append(np.unique(view.place_of(leaves[best].astype(np.int64))))
+    return _result(view.places, known, people if own is None else own[people], _HOME, view.height)
+
+
+def _result(
+    rows: TraceRows, known: list[NDArray[np.int64]], own: NDArray[np.int64], what: str, height: int
+) -> AttackResult:
+    """Pick one of the traces that have most of what is known of each person."""
+    picked, alone, fewest = 0.0, 0, height
+    for points, mine in zip(known, own.tolist(), strict=True):
+        owners = [rows.owners[rows.bounds[point] : rows.bounds[point + 1]] for point in points.tolist() if point >= 0]
+        people, counts = np.unique(np.concatenate(owners or [np.zeros(0, dtype=np.int64)]), return_counts=True)
+        best = people[counts == counts.max()] if len(people) else np.arange(height)
+        is_there = bool(np.any(best == mine))
+        picked += is_there / len(best)
+        alone += is_there and len(best) == 1
+        fewest = min(fewest, len(best))
+    return AttackResult(
+        _NAME,
+        what,
+        "whose trace was picked from those that fit",
+        Rate(picked, len(own), 1 / height),
+        figures={"fewest_traces_that_fit": fewest, "people_whom_one_trace_fits": alone},
+        helps=_HELPS,
+    )
+
+
+def _promised(result: AttackResult, release: TraceRelease) -> AttackResult:
+    """Hold a result against the promise, or say that there is none about it."""
+    if int(result.knows.split()[0]) <= release.model.l:
+        return replace(result, allowed=1 / release.model.k)
+    return replace(result, notes=(f"the release promises nothing about who knows more than {release.model.l} points",))
