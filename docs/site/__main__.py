@@ -9,6 +9,7 @@ from pathlib import Path
 
 from links import problems
 from pages import ROOT, lay_out
+from searching import put_pages_first
 
 # The generator's own script for pages that are opened as files; ours is the same, kept here.
 _SHIM = "https://unpkg.com/iframe-worker/shim"
@@ -22,6 +23,7 @@ def main() -> int:
     zensical = Path(sys.executable).with_name("zensical")
     subprocess.run([zensical, "build", "--clean"], cwd=build, check=True)
     _keep_inside(build / "site")
+    put_pages_first(build / "site")
     found = problems(build / "site")
     print("\n".join(found), file=sys.stderr)
     return 1 if found else 0

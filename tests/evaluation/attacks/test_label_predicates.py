@@ -123,3 +123,62 @@ def test_regions_tell_nothing_of_members() -> None:
     cells = read_cells(release.published, original, ("age", "sex"), Recoding())
     on = Target(release.published, original, anonymizer=sf.Mondrian(extent="region"))
     assert (choose_members(cells, np.zeros(20, dtype=np.bool_), on).chance == -1).all()
+
+
+# A strictly finer table that follows from the labels (Cohen's score).
+
+
+def finer(release: sf.Release, table: sf.Table, control: sf.Table | None = None) -> dict[str, float]:
+    (result,) = sf.attack(release, table, control=control, attacks="singling-out", seed=1).results
+    return {name: share for name, share in result.figures.items() if name.startswith("finer")}
+
+
+def test_pairs_under_nodes_of_two_are_recovered_row_by_row() -> None:
+    """Construction: a tree of pairs of leaves, one person on each leaf. Two-anonymity merges each pair, and tells both.
+
+    Every minimal node has both children occupied, so that every row is told, to the leaf: the share is 1 whatever the
+    algorithm does, as long as it merges siblings.
+    """
+    leaves = [f"{pair}{side}" for pair in range(20) for side in "ab"]
+    groups = sf.groups({str(pair): [f"{pair}a", f"{pair}b"] for pair in range(20)})
+    schema = sf.Schema(quasi_identifying={"place": groups})
+    table = sf.read_table(pl.DataFrame({"place": leaves}), schema)
+    for anonymizer in (sf.Mondrian(), sf.KMember()):
+        release = sf.anonymize(table, sf.KAnonymity(2), anonymizer=anonymizer, seed=1)
+        assert release.report.classes == 20
+        assert finer(release, table) == {"finer_rows": 1.0, "finer_cells": 1.0, "finer_true": 1.0}
+
+
+def test_sets_of_as_many_members_as_records_tell_every_row_one_attribute() -> None:
+    """Construction: people differ in all of d attributes; classes of two tell one attribute of each row for certain."""
+    generator = np.random.default_rng(1)
+    columns = [f"c{number}" for number in range(4)]
+    frame = pl.DataFrame({name: [f"v{value}" for value in generator.permutation(200)] for name in columns})
+    table = sf.read_table(frame, sf.Schema(quasi_identifying=columns, publish=columns))
+    release = sf.anonymize(table, sf.KAnonymity(2), anonymizer=sf.MDAV(), seed=1)
+    found = finer(release, table)
+    assert found["finer_true"] == 1
+    assert found["finer_rows"] >= 0.98
+    assert found["finer_cells"] == pytest.approx(found["finer_rows"] / 4)
+
+
+@given(st.integers(0, 10_000))
+@examples(15)
+def test_what_follows_from_least_labels_is_true(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    frame = pl.DataFrame({"age": generator.integers(0, 40, 60), "job": generator.choice(list("abcde"), 60)})
+    table = sf.read_table(
+        frame, sf.Schema(quasi_identifying={"age": None, "job": sf.groups({"x": ["a", "b"], "y": ["c", "d", "e"]})})
+    )
+    for recoding in (Recoding(), Recoding(ends="tight")):
+        release = sf.anonymize(table, sf.KAnonymity(3), anonymizer=sf.Mondrian(), recoding=recoding, seed=1)
+        found = finer(release, table)
+        assert found.get("finer_true", 1.0) == 1
+        assert found.get("finer_cells", 0.0) == pytest.approx(found.get("finer_rows", 0.0) / 2)
+
+
+def test_regions_that_need_not_be_full_tell_nothing() -> None:
+    schema = sf.Schema(quasi_identifying={"age": sf.intervals(10, 20, 40)})
+    table = sf.read_table(pl.DataFrame({"age": list(range(40)) * 3}), schema)
+    release = sf.anonymize(table, sf.KAnonymity(10), anonymizer=sf.Incognito(), seed=1)
+    assert finer(release, table) == {}

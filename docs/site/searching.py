@@ -1,0 +1,78 @@
+"""What the search of the site finds first: pages for readers, by the words that people type, before the API."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+WORDS = {
+    "docs/how-to/hierarchies.html": "hierarchy",
+    "docs/how-to/suppression.html": "suppression",
+    "docs/how-to/missing-values.html": "missing values",
+    "docs/how-to/attack-a-release.html": "attack",
+    "docs/explanation/how-a-release-is-verified.html": "verify",
+    "docs/how-to/compare.html": "compare anonymizers",
+    "docs/how-to/one-person-many-records.html": "several records per person",
+    "docs/explanation/is-it-legal.html": "GDPR, HIPAA, law",
+    "docs/how-to/policy-files.html": "policy file",
+    "docs/reference/metrics.html": "information loss",
+    "docs/reference/models/delta-presence.html": "delta presence",
+    "docs/reference/private-sample.html": "synthetic data",
+    "docs/how-to/report.html": "report, PDF",
+    "docs/how-to/evidence.html": "evidence, ISO 27559",
+    "docs/how-to/spark.html": "Spark, Databricks",
+    "docs/reference/risk.html": "risk, population uniqueness",
+    "docs/how-to/formats.html": "Excel, SPSS, Stata",
+    "docs/how-to/databases.html": "PostgreSQL, SQL, database",
+    "docs/how-to/reading-tables.html": "read CSV, encoding",
+    "docs/how-to/measure-utility.html": "utility",
+    "docs/reference/models/distinct-l-diversity.html": "l-diversity, distinct",
+    "docs/reference/mdav.html": "microaggregation, MDAV",
+    "docs/reference/randomization.html": "noise, swapping, PRAM",
+    "docs/reference/series.html": "series, monthly releases",
+    "docs/tutorials/the-studio.html": "studio, graphical interface",
+    "docs/install.html": "install, pip, Windows, Docker",
+    "docs/how-to/find-quasi-identifiers.html": "quasi-identifiers",
+    "docs/how-to/identifying-columns.html": "names, identifiers",
+    "docs/how-to/large-files.html": "large files, memory",
+    "docs/how-to/choose-k.html": "choose k",
+    "docs/how-to/choose-an-anonymizer.html": "choose an anonymizer, algorithm",
+    "docs/explanation/random-order-and-seeds.html": "seed, reproducible",
+    "docs/how-to/scikit-learn.html": "scikit-learn, machine learning",
+}
+"""Page → what people type who want it. It is shown as the title of the find, with the page's own title below."""
+
+_NAME = re.compile(r"_|[a-z][A-Z]")
+"""A name of the API that nobody types by chance: read_table, KAnonymity."""
+
+
+def put_pages_first(site: Path) -> None:
+    """Rewrite the index of the search: words that people type lead to pages, and rooms for builders stand back.
+
+    Raises ``KeyError`` when a page of `WORDS` is not there any more.
+    """
+    index = json.loads((site / "search.json").read_text(encoding="utf-8"))
+    index["items"] = [_leading(item) for item in index["items"] if _is_for_readers(item)]
+    gone = WORDS.keys() - {item["location"] for item in index["items"]}
+    if gone:
+        raise KeyError(f"docs/site/searching.py names pages that are not there: {', '.join(sorted(gone))}")
+    text = json.dumps(index, ensure_ascii=False, separators=(",", ":"))
+    (site / "search.json").write_text(text, encoding="utf-8")
+    (site / "search.js").write_text(f"var __index = {text}", encoding="utf-8")
+
+
+def _is_for_readers(item: dict[str, Any]) -> bool:
+    page, _, part = item["location"].partition("#")
+    if page.startswith("docs/decisions/") or (part and not page.startswith(("docs/", "api/", "index"))):
+        return False
+    name = part.rpartition(".")[2]
+    return not page.startswith("api/") or bool(part and _NAME.search(name) and page != "api/errors.html")
+
+
+def _leading(item: dict[str, Any]) -> dict[str, Any]:
+    words = WORDS.get(item["location"])
+    if words is None:
+        return item
+    return {**item, "title": words}
