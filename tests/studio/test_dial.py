@@ -56,6 +56,7 @@ def test_what_is_not_known_is_found_out_and_stays_while_k_alone_changes(studio):
 
 def test_comparisons_of_the_method_fill_it_in(studio):
     studio.set_up(k="5")
+    studio.post("/setup/promises", what="method", name="mondrian")
     assert studio.post("/compare/start", methods=["mondrian", "mdav"], values="5, 10, 100000").status_code == 200
     assert studio.desk.jobs.wait(1, 120).state == "done"
     known = {k for k, said in told(studio).items() if said != "not known yet"}

@@ -23,7 +23,18 @@ ROLES = {
 }
 PATHS = [
     *("/", "/layout", "/columns", "/hierarchies?column=2", "/promises", "/runs", "/look", "/look/1/person?row=3"),
-    *("/look/1/groups", "/compare", "/attack", "/sign", "/history?from=1", "/sizes", "/sizes/more"),
+    *(
+        "/look/1/groups",
+        "/look/1/classes",
+        "/look/1/seen?one=Alter",
+        "/look/1/seen?one=Alter&two=PLZ",
+        "/compare",
+        "/attack",
+        "/sign",
+        "/history?from=1",
+        "/sizes",
+        "/sizes/more",
+    ),
 ]
 
 

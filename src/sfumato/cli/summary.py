@@ -271,6 +271,8 @@ def _detail(report: Report) -> Iterator[str]:
             break
         line += more
     yield line
+    for how, loss in report.other_losses.items():
+        yield f"{'':<{LABEL}}{percent(1 - loss, 3)} {how}"
 
 
 def _uncovered(verification: Verification) -> Iterator[str]:

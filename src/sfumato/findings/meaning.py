@@ -299,6 +299,8 @@ def judge_meaning(values: Values, look: Look, siblings: int = 0) -> Judgement:
         return Judgement(Meaning.DATE, "every value is a date")
     if values.kind is Kind.BOOLEAN:
         return Judgement(Meaning.TRUTH, "the values are true and false")
+    if len(values.distinct) >= _FEWEST_KEYS and names_of("keys", "^({})$").search(name_in_words(values.name)):
+        return Judgement(Meaning.IDENTIFIER, "its name is that of keys", False)
     if values.kind is Kind.NUMERIC:
         return _of_numbers(values, look, siblings)
     if found in _PEOPLE:
@@ -377,7 +379,7 @@ _LIKERT = 3
 """Columns with just the same few whole numbers, from which on they are answers on one scale."""
 _FEW = 15
 _FEWEST_KEYS = 30
-"""Numbers below a name of keys that are keys; fewer may be of groups."""
+"""Values below a name of keys that are keys; fewer may be of groups."""
 
 
 def _of_numbers(values: Values, look: Look, siblings: int) -> Judgement:
@@ -392,8 +394,6 @@ def _of_numbers(values: Values, look: Look, siblings: int) -> Judgement:
         return Judgement(Meaning.NUMBER, "the values have decimals")
     if look.by_name in _PEOPLE and look.is_mostly_distinct:
         return Judgement(Meaning.IDENTIFIER, look.sentence())
-    if names_of("keys", "^({})$").search(words) and len(numbers) >= _FEWEST_KEYS:
-        return Judgement(Meaning.IDENTIFIER, "its name is that of keys", False)
     if _counts_rows(numbers, values):
         return Judgement(Meaning.IDENTIFIER, "the values count the records", False)
     if sort_by_name(values.name) is Sort.POSTCODES:

@@ -21,7 +21,7 @@ from sfumato.findings.words import names_of, values_that_mean
 from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.numbers import counted
 from sfumato.progress import Progress, silent
-from sfumato.table.columns import ValueReading, folded_label, read_attribute, strays
+from sfumato.table.columns import ValueReading, folded_label, read_attribute, strays, way_of
 from sfumato.table.identification import Look, Sort, look_of, name_in_words
 from sfumato.table.layout import Reading
 from sfumato.table.raw_table import RawTable, open_table
@@ -53,11 +53,16 @@ def missing_marks(texts: pl.Series, counts: NDArray[np.int64], *, numeric: bool)
     marks are numbers or dates: then a word among them can be nothing else.
     """
     found, marks = [], values_that_mean("missing")
-    for text, count in zip(texts.to_list(), counts.tolist(), strict=True):
+    # What begins with a digit marks nothing.
+    every, odd = texts, ~texts.str.contains(r"^[+-]?[0-9]")
+    texts, counts = texts.filter(odd), counts[odd.to_numpy()]
+    plainly = texts.str.normalize("NFKC").str.to_lowercase().str.replace_all(r"\s+", " ").str.strip_chars()
+    likely = plainly.is_in(["", *marks]).to_numpy()
+    for text, count in zip(texts.filter(likely).to_list(), counts[likely].tolist(), strict=True):
         plain = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
         if plain == "" or plain in marks:
             sure = numeric or plain not in values_that_mean("maybe_missing")
-            if sure or not _has_company(plain, texts):
+            if sure or not _has_company(plain, every):
                 found.append(Mark(text, count, sure))
     return found
 
@@ -135,13 +140,20 @@ class Variants:
 def spelling_variants(texts: Sequence[str], counts: NDArray[np.int64]) -> Variants | None:
     """Find distinct labels that are spellings of one; None where there are none. Cost O(bytes)."""
     groups: dict[str, list[int]] = {}
-    for place, text in enumerate(texts):
-        groups.setdefault(folded_label(text), []).append(place)
+    for place in _much_alike(pl.Series(texts, dtype=pl.String)):
+        groups.setdefault(folded_label(texts[place]), []).append(place)
     several = [places for places in groups.values() if len(places) > 1]
     if not several:
         return None
     records = sum(int(counts[places].sum() - counts[places].max()) for places in several)
     return Variants(tuple(tuple(texts[place] for place in places) for places in several), records)
+
+
+def _much_alike(texts: pl.Series) -> list[int]:
+    """Return the places of texts whose letters and digits another one has, too: no others can be spellings of one."""
+    letters = texts.str.normalize("NFKC").str.to_lowercase().str.replace_many(["ß", "ς"], ["ss", "σ"])
+    alike = letters.str.replace_all(r"[^\p{L}\p{N}\p{M}]", "").is_duplicated()
+    return alike.arg_true().to_list()
 
 
 # Numbers that decide a range alone.
@@ -434,12 +446,19 @@ def review(
     table = source if isinstance(source, RawTable) else open_table(source, reading=reading)
     profiles = []
     for done, name in enumerate(table.names):
+        if done % _TOGETHER == 0:
+            # A text file is gone through once for several columns.
+            table.read(table.names[done : done + _TOGETHER])
         progress("reviewing", done, len(table.names))
         profiles.append(_profile(table, name, declared_of(schema, name)))
     columns, findings = judged(profiles, schema)
     findings = [*_of_rows(table, profiles), *findings]
     findings.sort(key=lambda finding: finding.severity is Severity.REMARK)
     return Review(table.source, table.height, tuple(columns), tuple(findings))
+
+
+_TOGETHER = 32
+"""Columns that are read at a time."""
 
 
 def declared_of(schema: Schema | None, name: str) -> Attribute:
@@ -527,7 +546,11 @@ def _profile_of_texts(
     plain = ~texts.is_in([mark.value for mark in marks])
     rest, rest_counts = texts.filter(plain), counts[plain.to_numpy()]
     undeclared = declared.kind is None and declared.form == PLAIN
-    stray = strays(rest) if reading.is_text and undeclared and len(rest) else None
+    # What reads as numbers or dates throughout has no strays, nor have codes of digits.
+    whole = reading.is_text and undeclared and (
+        way_of(rest, PLAIN).kind in (Kind.NUMERIC, Kind.DATE) or bool(rest.str.contains("^[0-9]+$").all())
+    )  # fmt: skip
+    stray = strays(rest) if reading.is_text and undeclared and len(rest) and not whole else None
     lost, lost_key = 0, ""
     if stray is not None:
         fits = stray.way.read(rest).is_not_null()
@@ -641,7 +664,8 @@ def _of_numbers(values: Values, judgement: Judgement, *, has_domain: bool) -> It
     places = sentinels(numbers, values.counts)
     if places:
         yield _Spot("sentinels", values.name, counts=(("records", int(values.counts[places].sum())),))
-    usual = np.setdiff1d(np.arange(len(numbers)), places)
+    usual = np.ones(len(numbers), dtype=np.bool_)
+    usual[places] = False
     measured = judgement.meaning is Meaning.NUMBER and not has_domain
     far = farthest_decide(numbers[usual], values.counts[usual]) if measured else None
     if far is not None:
@@ -847,10 +871,9 @@ def _totals(values: Values) -> int:
     """Count the records whose label says total, where hardly any has it."""
     if len(values.distinct) > _MOST_COMPARED:
         return 0
-    found = [
-        place
-        for place, text in enumerate(values.distinct.cast(pl.String))
-        if folded_label(text) in values_that_mean("totals")
-    ]
+    texts, words = values.distinct.cast(pl.String), values_that_mean("totals")
+    letters = texts.str.to_lowercase().str.replace_all(r"[\s_.,;:!-]+", " ").str.strip_chars()
+    likely = letters.is_in(list(words)).arg_true().to_list()
+    found = [place for place in likely if folded_label(texts[place]) in words]
     records = int(values.counts[found].sum())
     return records if 0 < records <= max(3, values.known // 100) else 0

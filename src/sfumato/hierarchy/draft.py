@@ -173,6 +173,8 @@ def _power_of_ten(digits: int, exponent: int) -> Number:
 
 def _of_months(texts: pl.Series) -> HierarchySpecification | None:
     """Return quarters and halves of the year over names of months, in any language."""
+    if len(texts) > _MOST_MONTHS:
+        return None
     names = {text: text.lower().rstrip(".") for text in texts}
     numbers = month_numbers(sorted(names.values()))
     found = {text: int(numbers.get(name, "0")) for text, name in names.items()}
@@ -195,8 +197,9 @@ def _of_education(texts: pl.Series) -> HierarchySpecification | None:
     return None if found is None else groups(found)
 
 
-_SHORTEST_MONTH = 3
+_SHORTEST_MONTH, _MOST_MONTHS = 3, 12
 _MOST_LABELS = 60
+_MOST_COUNTRIES = 500
 _KNOWN = 0.9
 """Share of names that must be those of countries; what is left is a region of its own."""
 _COUNTRY = r"countr|nation|citizen|land$|pays|pais|paese|staat|origin|birthplace|geo$"
@@ -207,6 +210,8 @@ def _of_countries(texts: pl.Series) -> HierarchySpecification | None:
 
     Codes of two letters, and of the numbers of M49, only where the column's name says so.
     """
+    if len(texts) > _MOST_COUNTRIES:
+        return None
     named = re.search(_COUNTRY, texts.name.lower()) is not None
     table = tomllib.loads((resources.files("sfumato.hierarchy") / "regions.toml").read_text(encoding="utf-8"))
     names = {_letters(name): code for code, written in table.pop("names").items() for name in written.split("|")}

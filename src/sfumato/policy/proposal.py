@@ -46,7 +46,10 @@ def proposed_policy(
     """
     roles = {role: [column for column in review.columns if _role(column) is role] for role in _WRITTEN}
     if not roles[Role.QUASI_IDENTIFYING]:
-        roles[Role.QUASI_IDENTIFYING] = [column for column in review.columns if column.role is None][:1]
+        rest = [column for column in review.columns if column.role is None]
+        # Codes would be published in sets of their values.
+        rest.sort(key=lambda column: (not column.can_be_classed, column.judgement.is_code))
+        roles[Role.QUASI_IDENTIFYING] = rest[:1]
     taken = {column.name for columns in roles.values() for column in columns}
     others = [column.name for column in review.columns if column.name not in taken]
     parts = [

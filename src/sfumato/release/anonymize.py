@@ -44,6 +44,7 @@ from sfumato.release.problem import (
     describe_tables,
     exact_set_notes,
     mean_notes,
+    other_losses,
     problem_of,
     problems_in,
     repeated_notes,
@@ -391,7 +392,10 @@ def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
     remarks = (*task.table.remarks, *exact_set_notes(generalized, losses))
     findings = task.findings(encoded)
     notes = (*remarks, *_notes(solved.partition, behind, problem, task, anonymizer), *finding_notes(findings))
-    report = replace(report, notes=notes, lower_bound=bound, smallest_before=alike, findings=findings)
+    others = other_losses(generalized, losses, task.table.schema)
+    report = replace(
+        report, notes=notes, lower_bound=bound, smallest_before=alike, findings=findings, other_losses=others
+    )
     task.step("done", STEPS)
     audit = None if attested is None else Audit.of(_as_read(generalized)[order], attested, problem.seed)
     described = describe_tables(published, task, encoded, types.kinds)

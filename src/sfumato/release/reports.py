@@ -246,6 +246,7 @@ class Report:
     * `purpose`, `recipient`: what the release is for and who gets it, as the policy says.
     * `findings`: what the review found in the columns that are published; for the steward.
     * `withstood`: what is known of attackers beyond the models, where that was asked for; for the steward.
+    * `other_losses`: the information loss counted otherwise, by how; for the steward.
     * `counts`: what the promises and the risks count: ``"records"``, each of them a person of its own, or ``"people"``.
     * `publishes_means`: whether some attribute is published as class means, which do not show how far a class reaches.
     * `pseudonyms`: where it stands who is who inside of a class, if people are counted: in an ``"audit"`` file, or
@@ -286,6 +287,7 @@ class Report:
     who_is_who: Literal["audit file", "ledger"] = "audit file"
     findings: tuple[Finding, ...] = ()
     withstood: tuple[Resistance, ...] = ()
+    other_losses: Mapping[str, float] = field(default_factory=dict)
 
     def for_release(self) -> Report:
         """Return the edition that goes into a release: a function of the published table and the policy.
@@ -308,6 +310,7 @@ class Report:
             published_only=True,
             findings=(),
             withstood=(),
+            other_losses={},
         )
 
     @property
@@ -367,6 +370,7 @@ class Report:
             return {name: figures[name] for name in OF_CLASSES}
         if self.peoples_ncp is not None:
             figures["peoples_ncp"] = _rounded(self.peoples_ncp, self.digits)
+        figures |= {f"normalized_ncp {how}": _rounded(loss, self.digits) for how, loss in self.other_losses.items()}
         return figures
 
     @property
@@ -403,6 +407,7 @@ class Report:
                 "Losses",
                 *("  " + line for line in self.losses.lines(self.digits, of_classes=self.published_only)),
                 *self._of_people(),
+                *(f"  {percent(loss, 3)} {how}" for how, loss in self.other_losses.items()),
                 *self._distance_from_best(),
                 *resistance_lines(self.withstood),
                 *section("Notes", self.notes),

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from anonymizers.clustering.clustering_tables import class_loss, encoded, problem, tables
+from anonymizers.clustering.clustering_tables import class_loss, encoded, many, problem, tables
 from examples import examples
 from naive.lower_bound import least_loss
 from sfumato.anonymizers.clustering.distinct import DISTANCES, lower_bound
@@ -86,37 +86,37 @@ def test_pieces_share_the_work(monkeypatch):
 
 
 def test_a_time_limit_is_kept(monkeypatch):
-    """A stretch that would end half a stretch too late is not begun; one cooling: the fourth of ten ends cold."""
+    """A stretch that would end half a stretch too late is not begun."""
     clock = iter(range(100))
     monkeypatch.setattr("sfumato.anonymizers.clustering.refinement.time.monotonic", lambda: next(clock))
-    shares = [stretch.share for stretch in RefinementLimit(5, 10.0).stretches()]
+    shares = [stretch.share for stretch in RefinementLimit(5, 10.0).stretches(points=True)]
     assert shares == pytest.approx([0.0, 0.3, 0.375, 0.4667, 0.5625, 0.66, 0.7583, 0.9143], abs=1e-3)
-    clock = iter(range(0, 100, 3))
-    parts = [stretch.part for stretch in RefinementLimit(5, 10.0).one_cooling()]
-    assert [share for share, _ in parts] == pytest.approx([0.0, 0.3, 0.6, 0.9])
-    assert [until for _, until in parts] == pytest.approx([0.0, 0.6, 0.9, 1.0])
 
 
-def test_larger_efforts_begin_with_the_same_steps():
+@pytest.mark.parametrize("points", [True, False])
+def test_larger_efforts_begin_with_the_same_steps(points):
     rows = [
-        [replace(stretch, share=0.0) for stretch in RefinementLimit(rounds).stretches()] for rounds in range(1, 120)
+        [replace(stretch, share=0.0) for stretch in RefinementLimit(rounds).stretches(points)]
+        for rounds in range(1, 260)
     ]
     for less, more in pairwise(rows):
         assert more[: len(less)] == less
-    assert [row[-1].done for row in rows[:8]] == [1, 2, 3, 4, 5, 6, 7, 9]
+    done = [row[-1].done for row in rows]
+    assert done[:8] == ([1, 2, 3, 4, 5, 6, 7, 9] if points else [4, 4, 4, 4, 8, 8, 8, 8])
     assert rows[99][-1].part[1] == 1.0  # the usual effort ends where it is cold
+    assert done[99] in (100, 105)
 
 
 def test_a_time_limit_refines():
     data = [(float(place % 9), "aa" if place % 2 else "bb", "red") for place in range(300)]
     given_problem = problem(encoded(data), sf.KAnonymity(7))
     everybody = Partition(np.zeros(len(data), dtype=np.int32), 1)
-    assert refine(given_problem, everybody, seconds=0.5).count > 1
-    space = sf.MDAV().space(given_problem.table)
-    everybody = sf.MDAV().solve(given_problem)
-    found = refine(given_problem, everybody, seconds=0.3, space=space)
-    rounds = int(re.search(r"took (\d+) rounds", found.notes[-1])[1])
-    assert np.array_equal(refine(given_problem, everybody, rounds=rounds, space=space).class_of, found.class_of)
+    starts = {None: everybody, sf.MDAV().space(given_problem.table): sf.MDAV().solve(given_problem)}
+    for space, start in starts.items():
+        found = refine(given_problem, start, seconds=0.4, space=space)
+        assert found.count > 1
+        rounds = int(re.search(r"took (\d+) rounds", found.notes[-1])[1])
+        assert np.array_equal(refine(given_problem, start, rounds=rounds, space=space).class_of, found.class_of)
 
 
 def test_nothing_to_do_changes_nothing():
@@ -227,6 +227,25 @@ def test_more_effort_never_loses_more():
     losses = [squared_error(points, partition) for partition in found]
     assert all(more <= less * (1 + 1e-12) for less, more in pairwise(losses))
     assert losses[-1] < losses[0]
+
+
+@pytest.mark.parametrize("measure", DISTANCES)
+def test_more_effort_never_loses_more_of_ranges_and_sets(measure):
+    """Efforts with and without classes that are built anew: 64 rounds are the first of the second cooling."""
+    data = many(3)
+    secret = ["xyz"[place % 3] if place % 5 else "x" for place in range(len(data))]
+    models = [sf.KAnonymity(3), sf.DistinctLDiversity(2)]
+    table = encoded(data, secret)
+    given_problem = problem(table, *models)
+    start = sf.Mondrian().solve(given_problem)
+    found = [
+        start,
+        *(refine(given_problem, start, loss=measure, rounds=rounds) for rounds in (4, 28, 64, 80, 100, 244)),
+    ]
+    assert all(satisfied(table, partition, models) for partition in found)
+    losses = [sum_of_losses(data, partition, class_loss(data, measure)) for partition in found]
+    assert all(more <= less + 1e-9 for less, more in pairwise(losses))
+    assert losses[4] < losses[3] < losses[0]
 
 
 def test_neither_pieces_nor_threads_nor_the_order_of_rows_decide(monkeypatch):

@@ -254,3 +254,22 @@ def test_the_attack_counts_traces_that_have_what_is_known() -> None:
     # All two points of a and c fit both; those of b fit b alone. Home and work are the same two places.
     assert [one.success.successes for one in found[1:]] == [2.0, 2.0]
     assert found[1].figures["people_whom_one_trace_fits"] == 1
+
+
+def test_levels_that_leave_few_people_out_are_found() -> None:
+    """Two of three people are at one place and hour, the others not: hours lose less, and leave more people out."""
+    rows = [(f"w{number}", "p0", f"2026-03-02T{8 if number % 3 else number // 3:02d}:00") for number in range(18)]
+    rows += [("x", "p0", "2026-03-30T08:00"), ("y", "p0", "2026-03-30T08:00"), ("z", "p0", "2026-03-30T08:00")]
+    traces = read(pl.DataFrame(rows, schema=["who", "where", "when"], orient="row"))
+    losses = [
+        anonymize_traces(traces, TracePrivacy(3, 1), suppression_limit=limit, seed=1).loss for limit in (0.0, 0.5)
+    ]
+    assert losses[0].people_left_out == 0
+    assert losses[0].mean >= losses[1].mean
+
+
+def test_a_person_with_too_many_points_gets_a_sentence() -> None:
+    hours = pl.datetime_range(pl.datetime(2020, 1, 1), pl.datetime(2021, 6, 1), "1h", eager=True)
+    frame = pl.DataFrame({"who": [1] * len(hours), "where": ["p0"] * len(hours), "when": hours})
+    with pytest.raises(PolicyError, match="1 person with more than 10,000 points; read them with larger cells"):
+        anonymize_traces(read(frame), TracePrivacy(1, 1))

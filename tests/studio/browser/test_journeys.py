@@ -335,6 +335,12 @@ def test_axe_and_widths_on_every_page(serve, watched, table, tmp_path):
             for path in PAGES:
                 page.goto(server.root + path)
                 page.wait_for_load_state("networkidle")
+                if path == "/look":
+                    page.get_by_text("Show them, before and after").click()
+                    page.get_by_text("Three attackers").wait_for()
+                    page.locator("#two").select_option("sick" if width == 900 else "")
+                    page.locator("[data-into] button").click()
+                    page.locator("#seen table").first.wait_for()
                 wide = page.evaluate("document.documentElement.scrollWidth")
                 assert wide <= width, (path, width, wide)
                 found += [f"{path} {scheme} {width}: {line}" for line in first.axe()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -16,34 +17,37 @@ from sfumato.anonymizers.clustering.numeric import NumericSpace
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
-from sfumato.kernels.clustering.rebuilding import rebuild
+from sfumato.kernels.clustering.rebuilding import rebuild, rebuild_ranges
 from sfumato.kernels.clustering.refinement import Schedule, Surroundings, anneal, total_loss
 from sfumato.kernels.jit import run_repeatedly
 from sfumato.options import Checked, Limit
 from sfumato.parallel import each
 
-_NEAR, _FAR = 16, 32
-"""Nearest records of each that proposals are made with; so many where time is counted and not rounds."""
+_NEAR = 16
+"""Nearest records of each that changes are made with."""
 
 ROUNDS = 100
 """Proposals for each record, unless something else is said."""
 
-_STRETCH = 4
-"""Proposals for each record between two cuts of the table into pieces."""
+_STRETCHES, _LATER = 7, 9
+"""Stretches of a cooling, between which the table is cut. `ROUNDS` has room for four coolings of points; of ranges for
+the first and a later one, which has so many stretches of single changes and as many in which classes are built."""
 
-_STRETCHES = 7
-"""Stretches of each cooling, between which the table is cut; of one round in the first, then twice as long each time.
-Four coolings are what `ROUNDS` has room for."""
+_STRETCH = 4
+"""Rounds of a stretch of the first two coolings of ranges; each later one is twice as long as the one before."""
+
+_SHARED = 0.4
+"""Share of the records that are built anew in a round, which then takes as long as one of single changes."""
 
 PIECE, PIECE_OF_POINTS = 15_000, 3_000
 """Records of a piece: what one thread works on alone. Every class of points there is looked at for its neighbours."""
 
-_HOT, _COLD, _COOL = 2.0, 0.02, 0.05
-"""Loss that is accepted with probability 1/e at the start of a cooling and at its end, over a record's average loss at
-the start of all; the last where time is counted, and less is spent on what hardly changes."""
+_HEATS = ((2.0, 0.02), (0.8, 0.2))
+"""Loss that is accepted with probability 1/e at the start of a cooling and at its end, over a record's average loss
+when it begins: of single changes in the first cooling, and in those that classes built anew will follow."""
 
-_HOT_POINTS, _COLD_POINTS = 1.5, 0.05
-"""The same of the squared error, over the average of the classes that a change is about."""
+_HEAT_BUILT, _HEAT_POINTS = (0.2, 0.01), (1.5, 0.05)
+"""The same of classes built anew, over the average of the classes that a change is about; and of points."""
 
 _MODULUS = 2**31 - 1
 
@@ -67,12 +71,10 @@ class RefinementLimit(Checked):
         """Whether nothing is to be done."""
         return not self.seconds if self.seconds is not None else self.rounds == 0
 
-    def stretches(self) -> Iterator[Stretch]:
+    def stretches(self, points: bool) -> Iterator[Stretch]:
         """Yield the stretches that the effort has room for: always the first ones of the same row."""
         begun, done = time.monotonic(), 0
-        for number in count():
-            cooling, part = divmod(number, _STRETCHES)
-            rounds = 2**cooling
+        for number, (kind, rounds, part) in enumerate(_row_of_points() if points else _row_of_ranges()):
             spent = time.monotonic() - begun
             # The next stretch takes as long for each round as all before did.
             ends = spent * (1 + rounds / (2 * done)) if done else 0.0
@@ -80,19 +82,25 @@ class RefinementLimit(Checked):
             if share >= 1.0:
                 return
             done += rounds
-            yield Stretch(number, rounds, done, (part / _STRETCHES, (part + 1) / _STRETCHES), share)
+            yield Stretch(number, kind, rounds, done, part, share)
 
-    def one_cooling(self) -> Iterator[Stretch]:
-        """Yield the stretches of one cooling that is as long as the effort."""
-        total = -(-self.rounds // _STRETCH)
-        begun, share, spent = time.monotonic(), 0.0, 0.0
-        for number in count():
-            until = (number + 1) / total if self.seconds is None else min(1.0, share + spent)
-            yield Stretch(number, _STRETCH, (number + 1) * _STRETCH, (share, until), share)
-            reached = until if self.seconds is None else (time.monotonic() - begun) / self.seconds
-            if reached >= 1.0:
-                return
-            share, spent = reached, reached - share
+
+def _row_of_points() -> Iterator[tuple[int, int, tuple[float, float]]]:
+    """Yield kind, rounds and part of a cooling of each stretch, without end."""
+    for cooling in count():
+        yield from ((0, 2**cooling, part) for part in _parts(_STRETCHES))
+
+
+def _row_of_ranges() -> Iterator[tuple[int, int, tuple[float, float]]]:
+    """Yield the same for ranges: at first single changes alone, for which a new machine has to compile less."""
+    yield from ((0, _STRETCH, part) for part in _parts(_STRETCHES))
+    for cooling in count():
+        for kind in (1, 2):
+            yield from ((kind, _STRETCH * 2**cooling, part) for part in _parts(_LATER))
+
+
+def _parts(many: int) -> Iterator[tuple[float, float]]:
+    return ((place / many, (place + 1) / many) for place in range(many))
 
 
 @dataclass(frozen=True)
@@ -100,10 +108,16 @@ class Stretch:
     """Rounds between two cuts of the table."""
 
     number: int
+    kind: int  # of changes: the one with this number
     rounds: int
     done: int  # rounds, with these and all before
     part: tuple[float, float]  # of a cooling
     share: float  # of the effort, before
+
+    @property
+    def renews(self) -> bool:
+        """Whether it begins anew from the best classes so far."""
+        return self.part[0] == 0.0 and self.kind < 2  # 2 goes on from what single changes left
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -152,45 +166,43 @@ def refine_classes(
     """Lower the loss by simulated annealing over changes of near classes; returns classes and notes for the steward.
 
     A record moves to the class of a record near it, or changes places with a member of that class; a whole class is
-    dissolved into those around; a class is founded of near records that their classes can spare. With `points`, float64
-    (m, d) of the distinct records, the squared error is lowered: two to five near classes are thrown together and built
-    anew. A change that makes the loss grow is accepted now and then, ever more rarely. One such cooling is as long as
-    the effort; with `points` it begins again from the best classes so far, twice as long each time. Every class
-    satisfies every model all the time.
+    dissolved into those around; a class is founded of near records that their classes can spare. Then two to five near
+    classes are thrown together and built anew; with `points`, float64 (m, d) of the distinct records, that is all, and
+    the squared error is lowered. A change that makes the loss grow is accepted now and then, ever more rarely. Such a
+    cooling begins again from the best classes so far, twice as long each time. Every class satisfies every model all
+    the time.
 
     The table is cut into pieces of neighbouring classes, which share nothing, so that threads can take one each; after
-    every stretch it is cut elsewhere. Where it is cut and what is proposed does not depend on the threads. With
-    `points` it does not depend on the effort either: a larger one makes the same changes first and goes on, and so
-    never loses more. With `rounds` the result is the same on every machine. Cost O(q) for most proposals, O(q g k) with
-    g near records where classes are dissolved; for points O(d) for each class of the piece and O(k² + k d) for each
-    record that is shared out. O((q + g) n) memory. The result is never worse than what was handed in.
+    every stretch it is cut elsewhere. Where it is cut and what is proposed depends neither on the threads nor on the
+    effort: a larger one makes the same changes first and goes on, and so never loses more. With `rounds` the result is
+    the same on every machine. Cost O(q) for most single changes, O(q g k) with g near records where classes are
+    dissolved; O(q k²), for points O(k² + k d), for each record that is shared out. O((q + g) n) memory. The result is
+    never worse than what was handed in.
     """
     if effort.none or records.height == 0:
         return classes, ()
     before = _loss(records, classes, points)
     if before <= 0.0:
         return classes, ()
-    changes = _proposals(records, effort, before / records.height) if points is None else _rebuilding(records, points)
+    changes = _of_ranges(records) if points is None else _of_points(records, points)
     least, better, now, done = before, classes, classes, 0
-    for stretch in effort.one_cooling() if points is None else effort.stretches():
+    for stretch in effort.stretches(points is not None):
         records.start.problem.progress("refining", round(100 * stretch.share), 100)
-        now = _stretch(records, now if stretch.part[0] or points is None else better, stretch, changes)
+        if stretch.renews:
+            now, average = better, least / records.height
+        now = _stretch(records, now, stretch, changes[stretch.kind], average)
         after, done = _loss(records, now, points), stretch.done
-        if after < least or points is None:
+        if after < least:
             least, better = after, now
     records.start.problem.progress("refining", 100, 100)
     if least >= before:
         return classes, ()
     saved = 100 * (1 - least / before)
     what = "loss" if points is None else "squared error"
+    timed = [f"Refinement took {done} rounds; as many give the same again."] if effort.seconds is not None else []
     return better, (
-        f"Refinement lowered the {what} by {saved:.1f} %, from {classes.count} classes to {better.count}.",
-        *(
-            [f"Refinement took {done} rounds; as many give the same again."]
-            if effort.seconds is not None and points is not None
-            else []
-        ),
-    )
+        f"Refinement lowered the {what} by {saved:.1f} %, from {classes.count} classes to {better.count}.", *timed
+    )  # fmt: skip
 
 
 def _points(records: DistinctRecords, space: NumericSpace) -> NDArray[np.float64]:
@@ -228,24 +240,36 @@ class _Changes:
     kernel: Callable[..., object]
     piece: int
     heat: tuple[float, float]  # at the start of a cooling and at its end
+    absolute: bool  # whether that is over the average loss of all
     make: Callable[[NDArray[np.int32], NDArray[np.int32], int, Schedule], object]
 
 
-def _proposals(records: DistinctRecords, effort: RefinementLimit, average: float) -> _Changes:
-    start, timed = records.start, effort.seconds is not None
-    near = neighbours_of(records, _FAR if timed else _NEAR, 1).near
+def _of_ranges(records: DistinctRecords) -> list[_Changes]:
+    start, values = records.start, records.values.astype(np.int32)
+    near = neighbours_of(records, _NEAR, 1).near
+    rules, loss = start.rules.arrays, records.loss
 
-    def make(owners: NDArray[np.int32], class_of: NDArray[np.int32], count: int, schedule: Schedule) -> None:
-        around = Surroundings(np.searchsorted(owners, np.arange(len(records.weights) + 1)), near)
+    def around(owners: NDArray[np.int32]) -> Surroundings:
+        return Surroundings(np.searchsorted(owners, np.arange(len(records.weights) + 1)), near)
+
+    def propose(owners: NDArray[np.int32], class_of: NDArray[np.int32], count: int, schedule: Schedule) -> None:
         anneal(
-            records.codes, records.values, owners, class_of, max(count, len(owners) // start.smallest) + 2, around,
-            start.smallest, start.ruled, schedule, records.loss, start.rules.arrays,
+            records.codes, records.values, owners, class_of, max(count, len(owners) // start.smallest) + 2,
+            around(owners), start.smallest, start.ruled, schedule, loss, rules,
         )  # fmt: skip
 
-    return _Changes(anneal, PIECE, (_HOT * average, (_COOL if timed else _COLD) * average), make)
+    def build(owners: NDArray[np.int32], class_of: NDArray[np.int32], count: int, schedule: Schedule) -> int:
+        shared = schedule._replace(steps=math.ceil(_SHARED * schedule.steps))
+        return rebuild_ranges(
+            records.codes, owners, class_of, count, around(owners), start.smallest, start.ruled, shared, loss, values,
+            rules,
+        )  # fmt: skip
+
+    single = [_Changes(anneal, PIECE, heat, True, propose) for heat in _HEATS]
+    return [*single, _Changes(rebuild_ranges, PIECE, _HEAT_BUILT, False, build)]
 
 
-def _rebuilding(records: DistinctRecords, points: NDArray[np.float64]) -> _Changes:
+def _of_points(records: DistinctRecords, points: NDArray[np.float64]) -> list[_Changes]:
     start, values = records.start, records.values.astype(np.int32)
 
     def make(owners: NDArray[np.int32], class_of: NDArray[np.int32], count: int, schedule: Schedule) -> int:
@@ -253,16 +277,18 @@ def _rebuilding(records: DistinctRecords, points: NDArray[np.float64]) -> _Chang
             points, values, owners, class_of, count, start.smallest, start.ruled, schedule, start.rules.arrays
         )
 
-    return _Changes(rebuild, PIECE_OF_POINTS, (_HOT_POINTS, _COLD_POINTS), make)
+    return [_Changes(rebuild, PIECE_OF_POINTS, _HEAT_POINTS, False, make)]
 
 
-def _stretch(records: DistinctRecords, classes: Classes, stretch: Stretch, changes: _Changes) -> Classes:
-    """Make some changes for each record, piece by piece."""
+def _stretch(
+    records: DistinctRecords, classes: Classes, stretch: Stretch, changes: _Changes, average: float
+) -> Classes:
+    """Make some changes for each record, piece by piece; `average`: loss of a record when the cooling began."""
     record_of = records.record_of
     pieces = _pieces(records, classes, stretch.number, changes.piece)
     class_of = classes.class_of.copy()
     hot, cold = changes.heat
-    warm, cool = (hot * (cold / hot) ** part for part in stretch.part)
+    warm, cool = ((average if changes.absolute else 1.0) * hot * (cold / hot) ** part for part in stretch.part)
 
     def work(place: int) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
         rows = pieces[place]

@@ -1,11 +1,15 @@
-"""Improving classes of points: a few neighbouring classes are thrown together and built anew, under the squared error.
+"""Improving classes: a few neighbouring ones are thrown together and built anew, under a loss of points or of ranges.
 
-Letters: n records, m distinct ones, d coordinates, c places for classes, s sensitive attributes that some rule looks
-at, g classes thrown together, p records of theirs that may move.
+Letters: n records, m distinct ones, d coordinates, q attributes, c places for classes, s sensitive attributes that some
+rule looks at, g classes thrown together, p records of theirs that may move.
 
-With coordinates counted from anywhere, a class loses the sum of its squared norms less the squared norm of its sum over
-its size. The first is the same however records are shared out; so what is searched for is a larger second, and a move
-or an exchange costs a few numbers once all products of two records, and of a record and a class, are known.
+Points are judged by the squared error. With coordinates counted from anywhere, a class loses the sum of its squared
+norms less the squared norm of its sum over its size. The first is the same however records are shared out; so what is
+searched for is a larger second, and a move or an exchange costs a few numbers once all products of two records, and of
+a record and a class, are known.
+
+Ranges and sets are judged by what they lose, times the records of the class. Of each range the outermost code and the
+one after it are known, so that a class without a member or with another costs O(q).
 """
 
 from __future__ import annotations
@@ -14,11 +18,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.kernels.clustering.class_members import NOBODY
-from sfumato.kernels.clustering.refinement import Schedule, draw, slack
+from sfumato.kernels.clustering.class_members import NOBODY, ClassLoss, range_loss, set_loss
+from sfumato.kernels.clustering.refinement import Schedule, Surroundings, companion, draw, slack
 from sfumato.kernels.jit import borrowing, inlined, sized
 from sfumato.kernels.predicates import RuleArrays, holds
-from sfumato.kernels.types import Floats, Int32s, Int64s, float64, int64
+from sfumato.kernels.types import SET, Codes, Floats, Int32s, Int64s, float64, int64
 
 MOST = 5
 """Classes that are thrown together at most, two at least."""
@@ -31,6 +35,12 @@ _PLACES = 64
 
 _GAIN = 1e-10
 """What counts as better, as a share of all squared norms: no rounding may make a search endless."""
+
+_LEAST = 1e-9
+"""The same of ranges, in units of loss."""
+
+_BEYOND = 2**40
+"""Above every code."""
 
 
 class _Table(NamedTuple):
@@ -193,7 +203,7 @@ def _throw_together(one: int, used: int, table: _Table, pool: _Pool, state: Int6
 
 
 @borrowing
-def _list(thrown: int, share: int, table: _Table, pool: _Pool, state: Int64s) -> int:
+def _list(thrown: int, share: int, table: _Table, pool: _Pool | _Ranges, state: Int64s) -> int:
     """List the records of the pool, up to a share of each class as free; returns how many those are.
 
     Capacity: each record is in one class, and `records` and `labels` have a place for each. At most FREE are free:
@@ -278,6 +288,7 @@ def _build(
 
     Ends: a record that is added has no class before, and there is one less of those.
     """
+    nobody = int64(NOBODY)
     highest = min(free // k, _PLACES)  # never 0: k is 1 or more
     lowest = 1 if ruled else min(highest, (free + 2 * k - 2) // (2 * k - 1))
     count = thrown if draw(state, 3) > 0 else thrown + draw(state, 3) - 1
@@ -287,7 +298,7 @@ def _build(
     for label in range(count):
         _grow(label, seed, k, free, pool)
         left -= k
-        while ruled and left > 0 and not _label_holds(label, NOBODY, NOBODY, free, rules, table, pool):
+        while ruled and left > 0 and not _label_holds(label, nobody, nobody, free, rules, table, pool):
             _add_nearest(label, free, pool)
             left -= 1
         if label + 1 == count or left < k:
@@ -296,7 +307,7 @@ def _build(
         seed = _next_seed(label, free, draw(state, 2) == 0, draw(state, left), pool)
     _share_out(count, free, pool)
     for label in range(count if ruled else 0):
-        if not _label_holds(label, NOBODY, NOBODY, free, rules, table, pool):
+        if not _label_holds(label, nobody, nobody, free, rules, table, pool):
             return 0
     return count
 
@@ -374,7 +385,7 @@ def _shuffle(
 
 @borrowing
 def _change_holds(
-    one: int, there: int, other: int, everybody: int, rules: RuleArrays, table: _Table, pool: _Pool
+    one: int, there: int, other: int, everybody: int, rules: RuleArrays, table: _Table, pool: _Pool | _Ranges
 ) -> bool:
     """Tell whether two classes satisfy all rules when a record goes there, and another (−1: nobody) comes back."""
     return _label_holds(pool.labels[one], one, other, everybody, rules, table, pool) and _label_holds(
@@ -384,7 +395,7 @@ def _change_holds(
 
 @borrowing
 def _label_holds(
-    label: int, out: int, into: int, everybody: int, rules: RuleArrays, table: _Table, pool: _Pool
+    label: int, out: int, into: int, everybody: int, rules: RuleArrays, table: _Table, pool: _Pool | _Ranges
 ) -> bool:
     """Tell whether a class without `out` and with `into` (−1: nobody) satisfies all rules."""
     size = 0
@@ -428,6 +439,7 @@ def _move(
     pool: _Pool, free: int,
 ) -> bool:  # fmt: skip
     """Move a record to the class where that gains most."""
+    nobody = int64(NOBODY)
     here, own = pool.labels[one], pool.products[one, one]
     size = pool.sizes[here]
     if size <= k or size < 2:
@@ -441,7 +453,7 @@ def _move(
         if (
             there != here
             and gain > most
-            and (not ruled or _change_holds(one, there, NOBODY, everybody, rules, table, pool))
+            and (not ruled or _change_holds(one, there, nobody, everybody, rules, table, pool))
         ):
             most, found = gain, there
     if found == NOBODY:
@@ -488,7 +500,7 @@ def _exchange(
 
 
 @borrowing
-def _take(thrown: int, built: int, everybody: int, used: int, table: _Table, pool: _Pool) -> int:
+def _take(thrown: int, built: int, everybody: int, used: int, table: _Table, pool: _Pool | _Ranges) -> int:
     """Put what was built into the table; returns how many classes there are then."""
     for label in range(thrown):
         _empty(pool.classes[label], table)
@@ -524,3 +536,367 @@ def _rename(last: int, place: int, table: _Table) -> None:
         table.class_of[one] = place
         one = table.after[one]
     _empty(last, table)
+
+
+class _Ranges(NamedTuple):
+    """Classes that are thrown together, under a loss of ranges and sets; all their records may move."""
+
+    classes: Int64s  # where they are in the table, and where those that are built go
+    records: Int64s  # (n,)
+    labels: Int64s  # (n,): class of each, counted from 0; −1: none yet
+    codes: Int64s  # (p, q)
+    equal: Int64s  # (p, g, q): where values make sets: members of each class with the code of each record
+    # `low`, `high`: (2, g, q): the outermost code and the one after it, which is the same where two members have it;
+    # where values make sets `low` first holds how many there are
+    low: Int64s
+    high: Int64s
+    sizes: Int64s  # (g,)
+    lost: Floats  # (g,): loss of each record of a class
+    costs: Floats  # (p,): the same of the class without each of its members; of one that grows, with each other record
+
+
+@sized(lambda *arguments: 2500.0 * arguments[7].steps)  # a record that is shared out costs as so many elements
+def rebuild_ranges(
+    codes: Codes, record_of: Int32s, class_of: Int32s, count: int, around: Surroundings, k: int, ruled: bool,
+    schedule: Schedule, loss: ClassLoss, values: Int32s, rules: RuleArrays,
+) -> int:  # fmt: skip
+    """Do as :func:`rebuild` with what ranges and sets of values lose; returns how many classes there are then.
+
+    codes : unsigned (m, q); the others as there. Classes of more than FREE records together stay as they are.
+    Ends: every round counts as a step at least.
+    """
+    table = _table(np.zeros((len(codes), 0)), values, record_of, class_of, count, k, rules)
+    pool = _ranges(codes, len(record_of))
+    used = count
+    state = np.empty(1, np.int64)
+    state[0] = schedule.seed
+    warm = float64(schedule.warm)
+    done = 0
+    while done < schedule.steps:
+        # never 0: the loop is entered with steps
+        warmth = warm * (schedule.cold / warm) ** (done / schedule.steps)
+        thrown, free = _throw_near(draw(state, len(record_of)), codes, around, table, pool, state)
+        done += max(1, free)
+        if thrown < 2:
+            continue
+        before = _measure_ranges(thrown, free, loss, pool)
+        allowed = slack(state, warmth * before / max(1, free))
+        built = _build_ranges(thrown, free, k, ruled, loss, rules, table, pool, state)
+        if built > 0:
+            _measure_ranges(built, free, loss, pool)
+            if _improve_ranges(built, free, k, ruled, loss, rules, table, pool) < before + allowed:
+                used = _take(thrown, built, free, used, table, pool)
+    return used
+
+
+@inlined
+def _ranges(codes: Codes, height: int) -> _Ranges:
+    width, most, places = codes.shape[1], min(FREE, height), MOST + 1
+    return _Ranges(
+        np.zeros(places, np.int64), np.zeros(height, np.int64), np.zeros(height, np.int64),
+        np.zeros((most, width), np.int64), np.zeros((most, places, width), np.int64),
+        np.zeros((2, places, width), np.int64), np.zeros((2, places, width), np.int64), np.zeros(places, np.int64),
+        np.zeros(places), np.zeros(most),
+    )  # fmt: skip
+
+
+@borrowing
+def _throw_near(
+    one: int, codes: Codes, around: Surroundings, table: _Table, pool: _Ranges, state: Int64s
+) -> tuple[int, int]:
+    """Pool the class of a record and classes of records near it, or near those; returns how many classes and records.
+
+    Capacity: MOST classes are wanted at most, and `classes` has more places; FREE records, or no second class.
+    """
+    pool.classes[0] = int64(table.class_of[one])
+    thrown, everybody = 1, int64(table.sizes[pool.classes[0]])
+    wanted = 2 + draw(state, MOST - 1)
+    for _ in range(4 * wanted):
+        other = companion(one, around, table.record_of, state)
+        if other == NOBODY:
+            continue
+        place = int64(table.class_of[other])
+        known = False
+        for label in range(thrown):
+            known = known or pool.classes[label] == place
+        if known or everybody + table.sizes[place] > FREE:
+            continue
+        pool.classes[thrown] = place
+        thrown += 1
+        everybody += table.sizes[place]
+        if thrown == wanted:
+            break
+        if draw(state, 2) == 0:
+            one = other
+    if thrown < 2:
+        return 1, 0
+    free = _list(thrown, FREE, table, pool, state)
+    for place in range(free):
+        record = table.record_of[pool.records[place]]
+        for attribute in range(codes.shape[1]):
+            pool.codes[place, attribute] = int64(codes[record, attribute])
+    return thrown, free
+
+
+@borrowing
+def _measure_ranges(count: int, free: int, loss: ClassLoss, pool: _Ranges) -> float:
+    """Measure all classes; returns what all records lose."""
+    pool.sizes[:] = 0
+    for place in range(free):
+        pool.sizes[pool.labels[place]] += 1
+    for attribute in range(len(loss.kinds)):
+        for place in range(free if loss.kinds[attribute] == SET else 0):
+            for label in range(count):
+                pool.equal[place, label, attribute] = 0
+            for other in range(free):
+                if pool.codes[other, attribute] == pool.codes[place, attribute]:
+                    pool.equal[place, pool.labels[other], attribute] += 1
+    total = 0.0
+    for label in range(count):
+        _measure_range(label, free, loss, pool)
+        total += pool.sizes[label] * pool.lost[label]
+    return total
+
+
+@borrowing
+def _measure_range(label: int, free: int, loss: ClassLoss, pool: _Ranges) -> None:
+    """Find the outermost codes of a class, and what it loses with and without each member."""
+    nobody = int64(NOBODY)
+    _clear(label, 0, loss, pool)
+    for place in range(free):
+        for attribute in range(len(loss.kinds) if pool.labels[place] == label else 0):
+            code = pool.codes[place, attribute]
+            if loss.kinds[attribute] == SET:
+                first = True
+                for other in range(place):
+                    first = first and not (pool.labels[other] == label and pool.codes[other, attribute] == code)
+                pool.low[0, label, attribute] += 1 if first else 0
+            else:
+                _widen(label, attribute, code, pool)
+    for place in range(NOBODY, free):
+        if place == NOBODY or (pool.labels[place] == label and pool.sizes[label] > 1):
+            cost = _cost(label, place, nobody, loss, pool)
+            if place == NOBODY:
+                pool.lost[label] = cost
+            else:
+                pool.costs[place] = cost
+
+
+@borrowing
+def _clear(label: int, free: int, loss: ClassLoss, pool: _Ranges) -> None:
+    """Empty a class; the first `free` records forget how many of it are as they are."""
+    for attribute in range(len(loss.kinds)):
+        pool.low[:, label, attribute] = 0 if loss.kinds[attribute] == SET else _BEYOND
+        pool.high[:, label, attribute] = -1
+        for place in range(free):
+            pool.equal[place, label, attribute] = 0
+
+
+@borrowing
+def _widen(label: int, attribute: int, code: int, pool: _Ranges) -> None:
+    if code < pool.low[0, label, attribute]:
+        pool.low[1, label, attribute] = pool.low[0, label, attribute]
+        pool.low[0, label, attribute] = code
+    elif code < pool.low[1, label, attribute]:
+        pool.low[1, label, attribute] = code
+    if code > pool.high[0, label, attribute]:
+        pool.high[1, label, attribute] = pool.high[0, label, attribute]
+        pool.high[0, label, attribute] = code
+    elif code > pool.high[1, label, attribute]:
+        pool.high[1, label, attribute] = code
+
+
+@borrowing
+def _cost(label: int, out: int, into: int, loss: ClassLoss, pool: _Ranges) -> float:
+    """Loss of each record of a class without `out` and with `into` (−1: nobody); somebody must be in it."""
+    total = 0.0
+    for attribute in range(len(loss.kinds)):
+        low, high = pool.low[0, label, attribute], pool.high[0, label, attribute]
+        if loss.kinds[attribute] == SET:
+            if out != NOBODY and pool.equal[out, label, attribute] == 1:
+                low -= 1
+            if into != NOBODY:
+                alone = pool.equal[into, label, attribute] == 0
+                if out != NOBODY and pool.codes[out, attribute] == pool.codes[into, attribute]:
+                    alone = pool.equal[into, label, attribute] == 1
+                low += 1 if alone else 0
+            total += set_loss(attribute, low, loss)
+            continue
+        if out != NOBODY:
+            code = pool.codes[out, attribute]
+            low = pool.low[1, label, attribute] if code == low else low
+            high = pool.high[1, label, attribute] if code == high else high
+        if into != NOBODY:
+            code = pool.codes[into, attribute]
+            low, high = min(low, code), max(high, code)
+        if low < high:
+            total += range_loss(attribute, low, high, loss)
+    return total
+
+
+@borrowing
+def _build_ranges(
+    thrown: int, free: int, k: int, ruled: bool, loss: ClassLoss, rules: RuleArrays, table: _Table, pool: _Ranges,
+    state: Int64s,
+) -> int:  # fmt: skip
+    """Share all records out anew, to a class more or less or as many; returns how many classes, or 0.
+
+    Ends: a record that is added has no class before, and there is one less of those. Capacity: one class more than were
+    thrown together, MOST and one.
+    """
+    nobody = int64(NOBODY)
+    # never 0: k is 1 or more
+    count = max(1, min(free // k, thrown + draw(state, 3) - 1))
+    pool.labels[:free] = NOBODY
+    start, left = draw(state, free), free
+    seed = start
+    for label in range(count):
+        _clear(label, free, loss, pool)
+        pool.sizes[label] = 0
+        size = 0
+        _assign(label, seed, 0.0, free, loss, pool)
+        while size < left:
+            size += 1
+            nearest, furthest = _outermost(label, start, free, loss, pool)
+            if size >= k and (not ruled or _label_holds(label, nobody, nobody, free, rules, table, pool)):
+                seed = furthest
+                break
+            if nearest != NOBODY:
+                _assign(label, nearest, pool.costs[nearest], free, loss, pool)
+        left -= size
+        if left < k:
+            count = label + 1
+            break
+        if draw(state, 2) == 0:
+            seed = start
+            while pool.labels[seed] != NOBODY:
+                seed = seed + 1 if seed + 1 < free else 0
+    return _share_ranges(count, free, ruled, loss, rules, table, pool)
+
+
+@borrowing
+def _outermost(label: int, start: int, free: int, loss: ClassLoss, pool: _Ranges) -> tuple[int, int]:
+    """Return the records without a class with which one loses least and most; from a place on, the first of equals."""
+    nobody = int64(NOBODY)
+    nearest, furthest = NOBODY, NOBODY
+    for step in range(free):
+        place = start + step if start + step < free else start + step - free
+        if pool.labels[place] == NOBODY:
+            cost = _cost(label, nobody, place, loss, pool)
+            pool.costs[place] = cost
+            if nearest == NOBODY or cost < pool.costs[nearest]:
+                nearest = place
+            if furthest == NOBODY or cost > pool.costs[furthest]:
+                furthest = place
+    return nearest, furthest
+
+
+@borrowing
+def _assign(label: int, one: int, lost: float, free: int, loss: ClassLoss, pool: _Ranges) -> None:
+    """Add a record to a class that is built, and which then loses so much."""
+    pool.labels[one] = label
+    pool.sizes[label] += 1
+    pool.lost[label] = lost
+    for attribute in range(len(loss.kinds)):
+        code = pool.codes[one, attribute]
+        if loss.kinds[attribute] == SET:
+            pool.low[0, label, attribute] += 1 if pool.equal[one, label, attribute] == 0 else 0
+            for place in range(free):
+                if pool.codes[place, attribute] == code:
+                    pool.equal[place, label, attribute] += 1
+        else:
+            _widen(label, attribute, code, pool)
+
+
+@borrowing
+def _share_ranges(
+    count: int, free: int, ruled: bool, loss: ClassLoss, rules: RuleArrays, table: _Table, pool: _Ranges
+) -> int:
+    """Let those without a class join the one that makes all lose least; returns how many classes, or 0."""
+    nobody = int64(NOBODY)
+    for place in range(free):
+        if pool.labels[place] == NOBODY:
+            least, found, lost = np.inf, nobody, 0.0
+            for label in range(count):
+                size = pool.sizes[label]
+                cost = _cost(label, nobody, place, loss, pool)
+                if (size + 1) * cost - size * pool.lost[label] < least:
+                    least, found, lost = (size + 1) * cost - size * pool.lost[label], label, cost
+            _assign(found, place, lost, free, loss, pool)
+    for label in range(count if ruled else 0):
+        if not _label_holds(label, nobody, nobody, free, rules, table, pool):
+            return 0
+    return count
+
+
+@borrowing
+def _improve_ranges(
+    count: int, free: int, k: int, ruled: bool, loss: ClassLoss, rules: RuleArrays, table: _Table, pool: _Ranges
+) -> float:
+    """Make moves and exchanges while one saves more than _LEAST; returns what all records lose.
+
+    Ends: what falls by _LEAST or more each time is never below 0.
+    """
+    better = True
+    while better:
+        better = False
+        for one in range(free):
+            if pool.lost[pool.labels[one]] > 0.0 and pool.sizes[pool.labels[one]] > 1:
+                better = better | _change_ranges(one, count, free, k, ruled, loss, rules, table, pool)
+    total = 0.0
+    for label in range(count):
+        total += pool.sizes[label] * pool.lost[label]
+    return total
+
+
+@borrowing
+def _change_ranges(
+    one: int, count: int, free: int, k: int, ruled: bool, loss: ClassLoss, rules: RuleArrays, table: _Table,
+    pool: _Ranges,
+) -> bool:  # fmt: skip
+    """Move a record to another class, or let it change places with a record there, where that saves most."""
+    nobody = int64(NOBODY)
+    here = pool.labels[one]
+    size = pool.sizes[here]
+    saved = size * pool.lost[here] - (size - 1) * pool.costs[one]
+    most, found, target = _LEAST, nobody, nobody
+    for there in range(count if size > k else 0):
+        if there != here:
+            before = pool.sizes[there] * pool.lost[there]
+            gain = saved + before - (pool.sizes[there] + 1) * _cost(there, nobody, one, loss, pool)
+            if gain > most and (not ruled or _change_holds(one, there, nobody, free, rules, table, pool)):
+                most, target = gain, there
+    for other in range(free if target == NOBODY else 0):
+        there = pool.labels[other]
+        back = pool.sizes[there]
+        # At most what both classes save when a record leaves them.
+        gain = size * (pool.lost[here] - pool.costs[one]) + back * (pool.lost[there] - pool.costs[other])
+        if there == here or back == 1 or gain <= most:
+            continue
+        gain = size * pool.lost[here] + back * pool.lost[there] - size * _cost(here, one, other, loss, pool)
+        if gain > most:
+            gain -= back * _cost(there, other, one, loss, pool)
+            if gain > most and (not ruled or _change_holds(one, there, other, free, rules, table, pool)):
+                most, found, target = gain, other, there
+    if target == NOBODY:
+        return False
+    _relabel(one, target, free, loss, pool)
+    if found != NOBODY:
+        _relabel(found, here, free, loss, pool)
+    for label in (here, target):
+        _measure_range(label, free, loss, pool)
+    return True
+
+
+@borrowing
+def _relabel(one: int, there: int, free: int, loss: ClassLoss, pool: _Ranges) -> None:
+    """Put a record into another class; both are measured later."""
+    here = pool.labels[one]
+    pool.labels[one] = there
+    pool.sizes[here] -= 1
+    pool.sizes[there] += 1
+    for attribute in range(len(loss.kinds)):
+        for place in range(free if loss.kinds[attribute] == SET else 0):
+            if pool.codes[place, attribute] == pool.codes[one, attribute]:
+                pool.equal[place, here, attribute] -= 1
+                pool.equal[place, there, attribute] += 1

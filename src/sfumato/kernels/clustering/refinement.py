@@ -112,7 +112,7 @@ def anneal(
                 if empty != NOBODY:
                     _found(one, empty, k, allowed, around, ruled, loss, rules, members, log, state)
             continue
-        other = companion(one, around, members, state)
+        other = companion(one, around, members.record_of, state)
         if other != NOBODY and members.class_of[other] != members.class_of[one]:
             _exchange(one, other, k, allowed, ruled, loss, rules, members, state)
 
@@ -141,9 +141,9 @@ def _empty_class(members: Members, start: int) -> int:
 
 
 @borrowing
-def companion(one: int, around: Surroundings, members: Members, state: Int64s) -> int:
-    """Draw a record that is near or equal to `one`."""
-    record = int64(members.record_of[one])
+def companion(one: int, around: Surroundings, record_of: Int32s, state: Int64s) -> int:
+    """Draw a record that is near or equal to `one`; −1 where there is none. record_of : int32 (n,)."""
+    record = int64(record_of[one])
     place = draw(state, around.near.shape[1] + 1)
     if place > 0:
         record = int64(around.near[record, place - 1])

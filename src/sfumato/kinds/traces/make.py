@@ -39,6 +39,8 @@ _MOST_PAIRS = 60_000_000
 _NONE = np.zeros(0, dtype=np.int64)
 _STEPS = 20_000_000
 """Steps that may be taken to lose less than the first choice does."""
+_MOST_POINTS = 10_000
+"""Points of one person: of more, hardly any could be published, and pairs of them cost most of the work."""
 _NEAR = 0.15
 """How much more than the best levels others may lose before coarser points are added."""
 
@@ -254,38 +256,40 @@ def solve_traces(
     effort = _STEPS // (int((traces.sizes ** min(model.l, 2)).sum()) + 1)
     is_coarser = model.c == 1 and len(allowed) > 1
     found, least = list[tuple[float, TraceChoice, TraceLadder]](), traces.height
-    for _, grain, alive in _tried(table, demand, allowed, is_coarser and effort > 1, progress)[
-        : max(1, min(effort, 6))
-    ]:
-        ladder = TraceLadder.of(
-            table, demand, (grain.place_level, grain.time_level), min(max(2, effort), 12) * is_coarser
-        )
+    may_leave = limit * traces.height + 1e-9
+    likely = _tried(table, demand, allowed, is_coarser and effort > 1, may_leave, progress)
+    for _, grain, alive in likely[: max(1, min(effort, 6))]:
+        usual = grain.place_level, grain.time_level
+        ladder = TraceLadder.of(table, demand, usual, min(max(2, effort), 12) * is_coarser)
         items = np.where(alive[grain.point_of], grain.rows.items[grain.point_of], -1).astype(np.int64)
         choice = ladder.choice(ladder.climb(items))
         gone = traces.height - len(choice.people(traces))
         least = min(least, gone)
-        if gone <= limit * traces.height + 1e-9 and gone < traces.height:
+        if gone <= may_leave and choice.loss < 1:
             found.append((choice.loss, choice, ladder))
     found.sort(key=lambda one: one[0])
     for number, (_, choice, ladder) in enumerate(found[:2]):
         progress("keeping more points", number, len(found[:2]))
         better = ladder.climb_again(choice.item_of, min(effort, 300))
-        if traces.height - len(better.people(traces)) <= limit * traces.height + 1e-9:
+        if traces.height - len(better.people(traces)) <= may_leave:
             found.append((better.loss, better, ladder))
     best = min(found, key=lambda one: one[0])[1] if found else None
     if best is None:
-        reached = f"{percent(least / traces.height, 3)} of the people would be left without a point"
-        raise UnsatisfiableError(f"{model} is not reached: {reached}; raise suppression-limit or C, or lower K or L")
+        raise UnsatisfiableError(
+            f"{model} is not reached: {percent(least / traces.height, 3)} of the people would be left without a point, "
+            "or no place and time could be told; raise suppression-limit or C, or lower K or L"
+        )
     return best
 
 
 def _tried(
-    table: PointTable, demand: Demand, allowed: list[Levels], widely: bool, progress: Progress
+    table: PointTable, demand: Demand, allowed: list[Levels], widely: bool, may_leave: float, progress: Progress
 ) -> list[tuple[float, Grain, Flags]]:
     """Choose points at levels that may lose least; return losses, grains and points, the lowest loss first.
 
-    Levels are looked at by what they lose at least; those that cannot lose less than the best are left, or, `widely`,
-    not much more. What a coarser grain must leave out, a finer one must, too. The demand on values, which does not grow
+    Losses of choices that leave out more than `may_leave` people count 1 more, so that they come last. Levels
+    are looked at by what they lose at least; those that cannot lose less than the best are left, or, `widely`, not much
+    more. What a coarser grain must leave out, a finer one must, too. The demand on values, which does not grow
     with levels, is never used to leave out any.
     """
     bounds = {levels: table.least_loss(demand.k, *levels) for levels in allowed}
@@ -302,7 +306,9 @@ def _tried(
         if grain is not None:
             del bounds[levels]
             alive = kept_points(grain, demand)
-            found.append((grain.loss(alive), grain, alive))
+            owners = np.repeat(np.arange(table.traces.height), np.diff(grain.rows.starts))
+            gone = table.traces.height - len(np.unique(owners[alive]))
+            found.append((grain.loss(alive) + (gone > may_leave), grain, alive))
             continue
         grain = Grain.of(table, *levels)
         if not all(can_count(grain.rows, size, demand.width) for size in range(1, demand.known + 1)):
@@ -515,6 +521,12 @@ def _broader(traces: Traces, level: int) -> dict[str, str]:
 
 def _unfitting(traces: Traces, policy: TracePolicy, model: TracePrivacy) -> Iterator[str]:
     """Return a sentence for every setting that does not fit the traces."""
+    long = int(np.count_nonzero(traces.sizes > _MOST_POINTS))
+    if long:
+        yield (
+            f"{counted(long, 'person')} with more than {_MOST_POINTS:,} points; read them with larger cells or longer "
+            "hours, or leave them out"
+        )
     if policy.traces.zone != traces.zone or policy.traces.sensitive != traces.sensitive:
         yield "traces: the policy says another zone or sensitive column than was read; read them with the policy"
     if model.c < 1 and traces.sensitive is None:

@@ -102,7 +102,7 @@ class TracePolicy(WholePolicy):
     output : Output
     """
 
-    made_by: ClassVar[str] = "TracePolicy.from_file"
+    made_by: ClassVar[str] = "traces.TracePolicy.from_file"
 
     purpose: str | None = None
     recipient: str | None = None

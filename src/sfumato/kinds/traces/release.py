@@ -64,7 +64,7 @@ class TraceRelease(OwnRelease):
     policy: TracePolicy | None = None
 
     kind = TRACES
-    made_by = "anonymize_traces"
+    made_by = "traces.anonymize_traces"
     policy_kind = TracePolicy
 
     def __post_init__(self) -> None:

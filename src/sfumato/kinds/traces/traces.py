@@ -50,7 +50,7 @@ class TracePrivacy(CheckedModel):
     l: Annotated[int, Limit(1, 4)]  # noqa: E741
     c: Annotated[float, Limit(0, 1, above=True)] = 1.0
 
-    made_by: ClassVar[str] = "TracePrivacy"
+    made_by: ClassVar[str] = "traces.TracePrivacy"
     name: ClassVar[str] = "trace-privacy"
 
     def __str__(self) -> str:
@@ -97,7 +97,7 @@ class Traces:
         When there is nobody, or the parts do not fit together.
     """
 
-    made_by: ClassVar[str] = "read_traces"
+    made_by: ClassVar[str] = "traces.read_traces"
 
     starts: NDArray[np.int64]
     places: NDArray[np.int32]

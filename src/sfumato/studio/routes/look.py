@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from sfumato.errors import InputError
+from sfumato.evaluation.preview import ClassSizes
 from sfumato.hierarchy.specification import text_of
 from sfumato.numbers import counted, percent
+from sfumato.progress import silent
 from sfumato.published import PublishedTable
 from sfumato.release.verify import OpenedRelease
 from sfumato.studio.desk import Desk, TablePage
@@ -120,11 +123,18 @@ def look(request: Request) -> Response:
         findings=open_findings(job),
         notes=notes_of(job),
         paid=_paid(result),
+        described=[name for name in _described(opened) if name in desk.table.names],
         can_find=isinstance(opened.published, PublishedTable),
         kind=opened.published.kind.replace("-", " "),
         limits=opened.published.limits,
         any_row=1 + secrets.randbelow(desk.table.height),
     )
+
+
+def _described(opened: OpenedRelease) -> list[str]:
+    """Name the published columns that can be held against the original."""
+    published = opened.published
+    return [*getattr(published, "quasi_identifying", ()), *getattr(published, "sensitive", ())]
 
 
 def _paid(result: Mapping[str, Any]) -> list[tuple[str, float, float]]:
@@ -158,6 +168,118 @@ def look_groups(request: Request) -> Response:
     original = desk.table.with_schema(desk.policy_of(job).to_schema())
     losses = subgroup_losses(opened.published, original, opened.policy.recoding(), SMALLEST_GROUP)
     return fragment("groups.html", losses=losses[:GROUPS_SHOWN], is_blank=desk.is_blank)
+
+
+CLASS_BANDS = ((1, 1), (2, 4), (5, 9), (10, 19), (20, 49), (50, None))
+RISKS = ((2, "above 1 in 2"), (5, "above 1 in 5"), (10, "above 1 in 10"), (20, "above 1 in 20"))
+WIDTHS = ((0.0, "exact"), (0.05, "to 5 %"), (0.1, "to 10 %"), (0.25, "to 25 %"), (0.5, "to 50 %"), (1.0, "wider"))
+"""Shares of a column's range by which the widths of its published cells are counted."""
+MOST_CELLS = 24
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One line of a chart of before and after: counts, and their lengths in a drawing of 200."""
+
+    name: str | None
+    before: float
+    after: float
+    lengths: tuple[float, float]
+
+
+def bars(rows: Sequence[tuple[str | None, float, float]]) -> list[Bar]:
+    """Draw lines on one scale; whoever is there is seen."""
+    top = max((max(before, after) for _, before, after in rows), default=0) or 1
+    return [Bar(name, before, after, (_length(before, top), _length(after, top))) for name, before, after in rows]
+
+
+def _length(many: float, top: float) -> float:
+    return round(max(1.5, 200 * many / top), 1) if many > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class CellWidths:
+    """How wide the published cells of a column of numbers or dates are, as shares of its range."""
+
+    name: str
+    median: float
+    ninth: float  # nine in ten records have no wider cell
+    bars: list[Bar]
+
+
+def classes(request: Request) -> Response:
+    """Show class sizes, risks and widths of cells before and after."""
+    desk = desk_of(request)
+    job, opened = desk.release(int(request.path_params["number"]))
+    if not isinstance(opened.published, PublishedTable):
+        raise InputError(f"a {opened.published.kind} has no classes of records")
+    quasi = desk.policy_of(job).to_schema().quasi_identifying
+    with desk.lock:
+        before = desk.preview.sizes(dict(quasi), {})
+    names = list(opened.published.quasi_identifying)
+    sizes = opened.published.data.group_by(names).len()["len"].value_counts().sort("len")
+    after = ClassSizes(sizes["len"].cast(pl.Int64).to_numpy(), sizes["count"].cast(pl.Int64).to_numpy())
+    bands = [(_band(*band), before.between(*band), after.between(*band)) for band in CLASS_BANDS]
+    return fragment(
+        "classes.html",
+        before=before,
+        after=after,
+        sizes=bars(bands),
+        risks=bars([(name, before.below(size), after.below(size)) for size, name in RISKS]),
+        widths=list(_widths(desk, job, opened.published)),
+    )
+
+
+def _band(low: int, high: int | None) -> str:
+    return f"{low} and more" if high is None else str(low) if low == high else f"{low} to {high}"
+
+
+def _widths(desk: Desk, job: Job, published: PublishedTable) -> Iterator[CellWidths]:
+    # Here: no other page computes with published cells.
+    from sfumato.release.recipient import open_release
+
+    cells = {} if published.counterfeits is not None else open_release(desk.release_folder(job)).columns
+    with desk.lock:
+        original = desk.table.with_schema(desk.policy_of(job).to_schema())
+    for name in published.quasi_identifying:
+        column = cells.get(name)
+        if column is None or not column.is_number:
+            continue
+        values = original.frame[name].drop_nulls()
+        if not (values.dtype.is_numeric() or values.dtype == pl.Date):
+            continue
+        span = float(np.ptp(values.to_physical().cast(pl.Float64).to_numpy())) if len(values) else 0.0
+        share = np.clip((column.high - column.low)[column.label_of] / (span or 1.0), 0, 1)
+        # A cell that says nothing is as wide as the column.
+        share = np.where(np.isnan(share), 1.0, share)
+        place = np.searchsorted([limit for limit, _ in WIDTHS], share - 1e-12)
+        many = np.bincount(np.minimum(place, len(WIDTHS) - 1), minlength=len(WIDTHS)).tolist()
+        lines = bars([(word, 0, count) for (_, word), count in zip(WIDTHS, many, strict=True)])
+        yield CellWidths(name, float(np.median(share)), float(np.quantile(share, 0.9)), lines)
+
+
+def seen(request: Request) -> Response:
+    """Show a column before and after; or how often values of two columns occur together."""
+    # Here: it loads what measures utility, and no page needs it before.
+    from sfumato.evaluation.utility.describe import describe
+
+    desk = desk_of(request)
+    job, _ = desk.release(int(request.path_params["number"]))
+    one, two = request.query_params.get("one", ""), request.query_params.get("two", "")
+    with desk.lock:
+        original = desk.table.with_schema(desk.policy_of(job).to_schema())
+    pairs = [(one, two)] if two and two != one else []
+    found = describe(desk.release_folder(job), original, columns=[one], contingency=pairs, progress=silent)
+    column = found.columns[0]
+    shares = [(share.value, share.before, share.after) for share in column.distribution]
+    return fragment(
+        "seen.html",
+        column=column,
+        bars=bars(shares),
+        table=found.tables[0] if found.tables else None,
+        most=MOST_CELLS,
+        is_blank=desk.is_blank,
+    )
 
 
 VERDICTS = {
@@ -251,6 +373,8 @@ ROUTES = [
     Route("/look/{number:int}", reading(look)),
     Route("/look/{number:int}/person", reading(person)),
     Route("/look/{number:int}/groups", reading(look_groups)),
+    Route("/look/{number:int}/classes", reading(classes)),
+    Route("/look/{number:int}/seen", reading(seen)),
     Route("/attack", reading(attack)),
     Route("/attack/{number:int}", reading(attack)),
 ]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from starlette.datastructures import FormData
 from starlette.requests import Request
@@ -12,6 +15,7 @@ from starlette.routing import Route
 
 from sfumato.errors import InputError, SfumatoError
 from sfumato.policy.policy import Policy
+from sfumato.release.table_files import write_tables
 from sfumato.release.transaction import MARK, RECEIPT, folder_and_audit
 from sfumato.release.verify import read_release
 from sfumato.studio.desk import Desk
@@ -33,8 +37,21 @@ from sfumato.studio.pages import (
     whole,
 )
 from sfumato.studio.routes.columns import BRANCHED
+from sfumato.table.schema import Kind
+from sfumato.table.writers import check_writer_installed
+from sfumato.table.writing import FORMATS, NO_FORMAT, Format
 
 # The release of last time: what changed in the table since, its policy as the setup, and what must be played first.
+
+
+FORMAT_NAMES = {
+    "csv": "CSV",
+    "parquet": "Parquet",
+    "xlsx": "Excel (xlsx)",
+    "sav": "SPSS (sav)",
+    "dta": "Stata (dta)",
+}
+"""Formats in which a release is handed over, as the page calls them."""
 
 
 def chosen(desk: Desk) -> str | None:
@@ -177,6 +194,8 @@ def sign(request: Request) -> Response:
         differences=differences(desk, desk.beside()[earlier]) if earlier else [],
         checked=played_beside(desk, job),
         lacking=lacking(desk, job),
+        formats=FORMAT_NAMES,
+        format=desk.policy_of(job).output.format,
         severe=desk.open_in(job),
         findings=open_findings(job),
         notes=notes_of(job),
@@ -230,21 +249,58 @@ def hand_over(request: Request, sent: FormData) -> str:
         raise InputError("name: give the name of a new folder, without a path")
     if lack := lacking(desk, job):
         raise InputError(*lack)
+    asked = text(sent, "format") or desk.policy_of(job).output.format
+    format: Format | None = next((known for known in FORMATS if known == asked), None)
+    if format is None:
+        raise InputError(f"format: {NO_FORMAT}")
+    check_writer_installed(format)
     target = desk.project.place / name
     proof = target.with_name(f"{name}{RECEIPT}")
     if proof.exists():
         raise InputError(f"{proof.name}: is there already; take it away, or name another folder")
-    copy_release(desk.release_folder(job), target, proof)
+    copy_release(desk.release_folder(job), target, proof, format, _numbers(desk, job))
     return f"The release is in {target}, and the receipt for its recipient in {proof.name} beside it."
 
 
-def copy_release(release: Path, target: Path, proof: Path) -> None:
-    """Copy a release and write its receipt; both take their places, or neither does."""
-    page = _receipt(release, target.name)
+def _numbers(desk: Desk, job: Job) -> dict[str, Kind]:
+    """Return the kinds of quasi-identifying numbers and dates, which formats with types hold as such."""
+    try:
+        quasi = desk.schema(desk.policy_of(job)).quasi_identifying
+    except SfumatoError:
+        # The table is another one by now; labels stay texts.
+        return {}
+    kinds = {name: its.kind for name, its in quasi.items() if its.hierarchy is None}
+    return {name: kind for name, kind in kinds.items() if kind in (Kind.NUMERIC, Kind.DATE)}
+
+
+def copy_release(
+    release: Path,
+    target: Path,
+    proof: Path,
+    format: Format | None = None,
+    numbers: Mapping[str, Kind] = MappingProxyType({}),
+) -> None:
+    """Copy a release in a format, and write its receipt, which recounts the copy; both take their places, or neither.
+
+    `format`: None leaves the tables as they are. `numbers`: kinds of columns that formats with types hold as numbers.
+    """
     with folder_and_audit(target, proof) as (folder, written):
+        opened = read_release(release)
+        tables = {facts.file for facts in opened.files.values()}
         for path in release.iterdir():
-            shutil.copyfile(path, folder / path.name)
-        written.write_text(page, encoding="utf-8", newline="")
+            if path.name not in tables:
+                shutil.copyfile(path, folder / path.name)
+        if format is None or all(name.endswith(f".{format}") for name in tables):
+            for name in tables:
+                shutil.copyfile(release / name, folder / name)
+        else:
+            facts = write_tables(opened.published, folder, format, numbers=numbers)
+            content = json.loads((release / MARK).read_text(encoding="utf-8"))
+            content["tables"] = {name: its.to_dict() for name, its in facts.items()}
+            (folder / MARK).write_text(
+                json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline=""
+            )
+        written.write_text(_receipt(folder, target.name), encoding="utf-8", newline="")
         # For its recipient, as the release is.
         shutil.copymode(folder / MARK, written)
 

@@ -214,6 +214,15 @@ function fillAll() {
 
 document.addEventListener("submit", (event) => {
   const form = /** @type {HTMLFormElement} */ (event.target);
+  if (form.matches("form[data-into]")) {
+    const place = document.getElementById(form.dataset.into || "");
+    if (!place) return;
+    event.preventDefault();
+    const asked = new URLSearchParams(/** @type {any} */ (new FormData(form)));
+    place.dataset.fetch = `${new URL(form.action).pathname}?${asked}`;
+    fill(place);
+    return;
+  }
   if (!form.matches("form[data-post]")) return;
   event.preventDefault();
   if (form.dataset.sure && !window.confirm(form.dataset.sure)) return;

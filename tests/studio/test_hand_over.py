@@ -1,0 +1,128 @@
+"""What Look shows of a release before and after, and handing it over in the recipient's format."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from contextlib import suppress
+
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.studio.routes.look import CLASS_BANDS, bars
+from studio.desks import opened, people
+
+FORMATS = ("csv", "parquet", "xlsx", "sav", "dta")
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("look")
+    with opened(folder, people(folder / "people.csv")) as made:
+        made.enter()
+        made.set_up()
+        made.post("/runs/start", what="release")
+        assert made.desk.jobs.wait(1, 120).state == "done"
+        yield made
+
+
+def rows(page, caption):
+    """Return the cells of a chart's table, by the words of its caption."""
+    table = page.partition(caption)[2].partition("</table>")[0]
+    found = re.findall(r"<tr><th[^>]*>(.*?)</th>.*?</tr>", table, re.DOTALL)
+    cells = [re.findall(r'<td class="n">([^<]*)</td>', row) for row in re.findall(r"<tr><th.*?</tr>", table, re.DOTALL)]
+    return {name: [float(cell.replace(",", "")) for cell in its] for name, its in zip(found, cells, strict=True) if its}
+
+
+def test_class_sizes_and_risks_are_those_of_the_tables(studio):
+    page = studio.get("/look/1/classes").text
+    quasi = ["age", "sex", "zip"]
+    original = pl.read_csv(studio.desk.project.table).select(quasi).rows()
+    release = studio.desk.release(1)[1].published.data.select(quasi).rows()
+    sizes = [[many for many in Counter(side).values() for _ in range(many)] for side in (original, release)]
+    shown = rows(page, "Records by the size of their class")
+    assert len(shown) == len(CLASS_BANDS)
+    for (low, high), found in zip(CLASS_BANDS, shown.values(), strict=True):
+        assert found == [sum(low <= size <= (high or size) for size in side) for side in sizes]
+    for (name, found), size in zip(rows(page, "Records whose risk").items(), (2, 5, 10, 20), strict=True):
+        assert name == f"above 1 in {size}"
+        assert found == [sum(each < size for each in side) for side in sizes]
+    assert min(sizes[1]) >= 3
+
+
+def test_widths_of_cells_are_counted_once_for_each_record(studio):
+    page = studio.get("/look/1/classes").text
+    cells = studio.desk.release(1)[1].published.data["age"].cast(pl.String).to_list()
+    ages = pl.read_csv(studio.desk.project.table)["age"]
+    shares = []
+    for cell in cells:
+        ends = [float(end) for end in re.findall(r"\d+", cell)]
+        shares.append((max(ends) - min(ends)) / (ages.max() - ages.min()))
+    limits = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0)
+    naive = Counter(next(limit for limit in limits if share <= limit + 1e-9) for share in shares)
+    shown = [its[0] for its in rows(page, "age: half of the records").values()]
+    assert shown == [naive[limit] for limit in limits]
+    assert sum(shown) == len(cells)
+
+
+def test_a_column_and_a_cross_table_stand_before_and_after(studio):
+    page = studio.get("/look/1/seen?one=sick").text
+    values = Counter(pl.read_csv(studio.desk.project.table)["sick"].to_list())
+    # A sensitive column is published as it is.
+    assert rows(page, "Records by sick") == {value: [many, many] for value, many in values.items()}
+    page = studio.get("/look/1/seen?one=age&two=sick").text
+    cells = re.findall(r'<td class="n"><span class="soft">([\d.,]+) →</span> ([\d.,]+)</td>', page)
+    for side in (0, 1):
+        assert sum(float(cell[side].replace(",", "")) for cell in cells) == pytest.approx(120, rel=0.01)
+    studio.post("/values", value="hide")
+    try:
+        hidden = studio.get("/look/1/seen?one=sick").text + studio.get("/look/1/seen?one=age&two=sick").text
+    finally:
+        studio.post("/values", value="show")
+    assert not any(value in hidden for value in values)
+    assert studio.get("/look/1/seen?one=name").status_code == 404
+    assert studio.get("/look/1/seen?one=").status_code == 404
+
+
+def test_lines_are_drawn_on_one_scale_and_nobody_is_left_out():
+    drawn = bars([("a", 0, 1), ("b", 1_000_000, 500_000)])
+    assert [bar.lengths for bar in drawn] == [(0.0, 1.5), (200.0, 100.0)]
+    assert bars([]) == []
+    assert bars([(None, 0, 0)])[0].lengths == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_release_is_handed_over_in_the_format_of_its_recipient(studio, format):
+    studio.post("/sign/earlier", earlier="")
+    answer = studio.post("/sign/hand-over", run="1", name=f"given-{format}", format=format)
+    assert answer.status_code == 200, answer.text
+    folder = studio.desk.project.place / f"given-{format}"
+    told = json.loads((folder / "release.json").read_text(encoding="utf-8"))
+    assert told["tables"]["data"]["file"] == f"data.{format}"
+    assert {path.name for path in folder.iterdir()} == {
+        *("release.json", "policy.toml", "report.json", "report.txt"),
+        f"data.{format}",
+    }
+    found, before = sf.verify(folder), sf.verify(studio.desk.release_folder(studio.desk.jobs.get(1)))
+    assert found.ok
+    assert [(check.promise, check.outcome) for check in found.checks if "data." not in check.promise] == [
+        (check.promise, check.outcome) for check in before.checks if "data." not in check.promise
+    ]
+    assert f"data.{format}" in folder.with_name(f"given-{format}-receipt.html").read_text(encoding="utf-8")
+    # A copy that somebody changes is found out.
+    with (folder / f"data.{format}").open("ab") as file:
+        file.write(b"\n")
+    # Some formats cannot be read any more.
+    with suppress(sf.VerificationError):
+        assert not sf.verify(folder).ok
+
+
+def test_an_unknown_format_and_a_folder_that_is_there_are_refused(studio):
+    place = studio.desk.project.place
+    for fields in ({"name": "x", "format": "doc"}, {"name": "x", "format": "../x"}, {"name": "../x"}, {"name": ""}):
+        assert studio.post("/sign/hand-over", run="1", **fields).status_code == 422
+    assert not (place / "x").exists()
+    page = studio.get("/sign").text
+    assert all(f'<option value="{format}"' in page for format in FORMATS)
