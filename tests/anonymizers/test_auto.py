@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 import sfumato as sf
 from sfumato.anonymizers import auto
+from sfumato.anonymizers.clustering.refinement import RefinementLimit
 from sfumato.cli.app import app
 from sfumato.errors import PolicyError
 from sfumato.policy.policy import anonymizer_entry
@@ -43,9 +44,21 @@ def taken(records: int | None, *models: Any, people: sf.People | None = None, wa
 def test_the_number_of_records_decides() -> None:
     assert taken(1) == sf.KMember()
     assert taken(auto.FEW) == sf.KMember(refine=25)
-    assert taken(auto.FEW + 1) == sf.KMember()
-    assert taken(20_000) == sf.KMember(refine=75, block_size=5_000)
-    assert taken(auto.MANY) == sf.KMember(refine=30, block_size=2_000)
+    assert taken(auto.FEW + 1) == sf.KMember(refine=244)
+    assert taken(20_000) == sf.KMember(refine=244, block_size=5_000)
+    assert taken(40_000) == sf.KMember(block_size=2_500)
+    assert taken(auto.MANY) == sf.KMember(block_size=2_000)
+
+
+def test_every_effort_ends_where_refinement_is_cold() -> None:
+    for _, rounds in auto.EFFORTS:
+        *_, last = RefinementLimit(rounds).stretches(points=False)
+        assert (last.done, last.part[1]) == (rounds, 1.0)
+
+
+def test_a_table_of_many_records_still_names_an_effort() -> None:
+    """Strata are for k-member at any size."""
+    assert taken(auto.MANY + 1, way=sf.Auto(strata=("age",))).refine == 100
     assert taken(auto.MANY + 1) == taken(None) == ANYWHERE
 
 

@@ -16,10 +16,10 @@ MANY = 50_000
 PAIRS = 100_000_000
 """Pairs of records that growing may have to compare: where there are more, blocks are grown one by one."""
 LEAST_BLOCK = 2_000
-ROUNDS, PROPOSALS = 100, 1_500_000
-"""Small changes that are proposed, at most: for each record, and in all."""
+EFFORTS = ((31_000, 244), (MANY, 100))
+"""Small changes that are proposed for each record, up to so many records: what ends where refinement is cold."""
 FEW, FEW_PROPOSALS = 1_000, 25_000
-"""So few records need so few: on a new machine nothing has to be compiled for them."""
+"""So few records need so few in all: on a new machine nothing has to be compiled for them."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,9 @@ class Auto(Checked):
     cuts anywhere. Whatever cannot do all that the policy asks is passed over. Neither the engine nor memory, threads or
     time decide, and effort is counted in tries: the same records give the same release everywhere.
 
-    *Effort of k-member.* Blocks of at most 10^8 / n records, but 2,000 or more; 100 changes proposed for each record,
-    at most 1.5 million in all, and 25,000 where there are no more than 1,000 records.
+    *Effort of k-member.* Blocks of at most 10^8 / n records, but 2,000 or more; 244 changes proposed for each record
+    up to 31,000 records, 100 above; 25,000 in all, and 100 for each at most, where there are no more than
+    1,000 records.
 
     *Sources.* Ours (decision record 52).
     """
@@ -87,9 +88,8 @@ class Auto(Checked):
 
 def _grown(records: int, strata: Names | None = None) -> Anonymizer:
     """Return k-member with an effort that tables of that size have time for."""
-    proposals = FEW_PROPOSALS if records <= FEW else PROPOSALS
+    few = min(100, FEW_PROPOSALS // max(1, records))
+    rounds = few if records <= FEW else next((most for limit, most in EFFORTS if records <= limit), EFFORTS[-1][1])
     block = max(LEAST_BLOCK, min(MANY, PAIRS // max(1, records)))
-    made: Anonymizer = ANONYMIZERS["k-member"](
-        refine=min(ROUNDS, proposals // max(1, records)), block_size=block, strata=strata
-    )
+    made: Anonymizer = ANONYMIZERS["k-member"](refine=rounds, block_size=block, strata=strata)
     return made
