@@ -18,8 +18,6 @@ from sfumato.classes.partition import Partition
 from sfumato.classes.people import counted_people
 from sfumato.errors import HierarchyError, PolicyError, raise_all
 from sfumato.findings.review import farthest_decide
-from sfumato.hierarchy.draft import draft_rule
-from sfumato.hierarchy.ranges import Prefixes
 from sfumato.metrics.cell_losses import UNIT, cell_penalties, exact_sum, records_with
 from sfumato.metrics.losses import Losses
 from sfumato.models.likeness import declared_values
@@ -188,11 +186,15 @@ def _without_farthest(column: GeneralizedColumn, occurrences: NDArray[np.int64])
 def _by_tree(column: GeneralizedColumn) -> NDArray[np.float64]:
     """Return what each set loses by the tree that the codes carry; as usual where they carry none."""
     penalties, labels, members = cell_penalties(column), column.attribute.labels, column.members
+    if members is None or not _FEWEST_CODES <= column.attribute.size <= _MOST_CODES:
+        return penalties
+    from sfumato.hierarchy.draft import draft_rule  # few tables publish codes in sets
+    from sfumato.hierarchy.ranges import Prefixes
+
     rule = None
-    if members is not None and _FEWEST_CODES <= column.attribute.size <= _MOST_CODES:
-        with suppress(HierarchyError):
-            rule = draft_rule(labels)
-    if members is None or not isinstance(rule, Prefixes):
+    with suppress(HierarchyError):
+        rule = draft_rule(labels)
+    if not isinstance(rule, Prefixes):
         return penalties
     paths = {path[0]: path for path in rule.build(labels.sort(), name=column.attribute.name).paths}
     # A set with a missing value is charged as `*` is, whatever level that has.
