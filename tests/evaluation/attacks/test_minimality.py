@@ -163,7 +163,7 @@ class TestWhereItCannot:
         made = target(people(300, 1), [sf.DistinctLDiversity(2)])
         (result,) = Minimality(patience=1e-9).play(made)
         assert result.notes[0].startswith("the algorithm takes too long")
-        assert Minimality(patience=1e-9, worlds=5).play(made)[0].figures["worlds"] == 5
+        assert Minimality(patience=1e-9, worlds=20).play(made)[0].figures["worlds"] == 20
 
     def test_an_algorithm_that_fails_is_no_world(self) -> None:
         class Failing(Blind):
