@@ -98,6 +98,9 @@ def test_a_package_holds_no_truth_of_anybody(task):
     assert key.stat().st_mode & 0o077 == 0
     again = make_task(release, table(0), table(1), folder.parent / "b", folder.parent / "b.json", people=20, seed=4)
     assert (folder.parent / "b" / "register.csv").read_text() != (folder / "register.csv").read_text(), again
+    turned = [sf.read_table(table(shift).frame.reverse(), SCHEMA) for shift in (0, 1)]
+    make_task(release, *turned, folder.parent / "c", folder.parent / "c.json", people=20, seed=3)
+    assert (folder.parent / "c" / "register.csv").read_text() == (folder / "register.csv").read_text()
 
 
 def test_guesses_and_silence(task):

@@ -167,16 +167,19 @@ def test_what_cannot_be_joined_is_named(tmp_path):
         ("", "needs entries"),
         ("[[published]]\n", "needs entries"),
         ('[[published]]\ntable = "no.csv"\n[[published]]\nrelease = "none"\n', r"no\.csv.*none"),
-        ('[[published]]\ntable = "odd.csv"\n', "no column of the data set: shoe"),
+        ('[[published]]\ntable = "odd.csv"\n', r"no column of the data set: 1 \(by number\)"),
+        ('[[published]]\ntable = "bare.csv"\n', r"1, 2, 3 \(by number\)"),
         ('[[published]]\ntable = "text.csv"\n', "must hold whole numbers"),
     ],
 )
 def test_a_list_that_cannot_be_read_is_refused_with_all_that_is_wrong(text, message, tmp_path):
     (tmp_path / "odd.csv").write_text("shoe,ill,count\n40,flu,3\n")
+    (tmp_path / "bare.csv").write_text("f,flu,3\nm,cough,4\n")
     (tmp_path / "text.csv").write_text("sex,ill,count\nf,flu,many\n")
     (tmp_path / "list.toml").write_text(text)
-    with pytest.raises(sf.InputError, match=rf"(?s){message}"):
+    with pytest.raises(sf.InputError, match=rf"(?s){message}") as caught:
         read_publications(tmp_path / "list.toml", read(people(1)))
+    assert "flu" not in str(caught.value), "a name may be a cell"
 
 
 def test_the_evidence_joins_the_release_with_all_that_was_published(tmp_path):

@@ -34,6 +34,7 @@ from sfumato.randomness import another, permutation
 from sfumato.rates import Rate
 from sfumato.release.agreement import PublishedPolicy
 from sfumato.release.verify import open_folder, verify
+from sfumato.table.row_order import order_rows
 from sfumato.table.schema import text_of
 from sfumato.table.table import Table
 from sfumato.table.writing import sha256_of
@@ -168,7 +169,8 @@ def _refuse(original: Table, folder: Path, key: Path, people: int) -> None:
 
 
 def _some(table: Table, count: int, seed: int | None) -> pl.DataFrame:
-    found: pl.DataFrame = table.frame[permutation(table.frame.height, seed)[:count].tolist()]
+    settled = order_rows(table).frame  # so that a seed draws the same people, whatever their order
+    found: pl.DataFrame = settled[permutation(settled.height, seed)[:count].tolist()]
     return found
 
 

@@ -134,10 +134,11 @@ def table_of_counts(path: Path, original: Table, count: str = COUNT) -> Publicat
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{path}: cannot be read as CSV ({type(error).__name__})") from None
     known = {*original.schema.quasi_identifying, *original.schema.sensitive}
-    odd = [name for name in frame.columns if name != count and name not in known]
+    odd = [place for place, name in enumerate(frame.columns, 1) if name != count and name not in known]
     if count not in frame.columns or odd:
-        more = f"; no column of the data set: {', '.join(odd)}" if odd else ""
-        raise InputError(f"{path}: has columns of the data set and the column {count!r}, which counts people{more}")
+        # By number: where there is no header, names are cells.
+        more = f"; no column of the data set: {', '.join(map(str, odd))} (by number)" if odd else ""
+        raise InputError(f"{path}: needs columns of the data set, and the column {count!r}, which counts people{more}")
     people = frame[count].cast(pl.Int64, strict=False)
     if people.null_count() or not (people >= 0).all() or people.sum() > _MOST:
         raise InputError(f"{path}: column {count!r} must hold whole numbers, 0 or above, {_MOST:,} in all at most")
