@@ -27,7 +27,6 @@ from sfumato.published import MarginalTables, Published, PublishedTable
 from sfumato.published.apart import COUNT
 from sfumato.recoding.choice import Recoding
 from sfumato.release.verify import read_release
-from sfumato.table.schema import text_of
 from sfumato.table.table import Table
 from sfumato.whole_files import read_regular_text
 
@@ -180,12 +179,13 @@ def joined(publications: Sequence[Publication], original: Table) -> dict[str, An
     """
     unjoined = {one.name: reason for one in publications if (reason := _reason_against(one, original))}
     tried = [one for one in publications if one.name not in unjoined]
-    findings = [
-        {"first": first.name, "second": second.name, "way": way, "people": people, "sentence": sentence}
-        for first, second in combinations(tried, 2)
-        for name in original.schema.sensitive
-        for way, people, sentence in _found(first, second, original, name)
-    ]
+    findings = []
+    for name in original.schema.sensitive:
+        told = [_Told.of(one, original, name) for one in tried if name in sensitive_of(one.published)]
+        for first, second in combinations(told, 2):
+            both = {"first": first.name, "second": second.name}
+            for way, people, sentence in _found(first, second, name):
+                findings.append({**both, "way": way, "people": people, "sentence": sentence})
     return {"published": [one.name for one in publications], "unjoined": unjoined, "findings": findings}
 
 
@@ -200,24 +200,45 @@ def _reason_against(one: Publication, original: Table) -> str:
     return "" if {*sensitive_of(one.published)} & {*original.schema.sensitive} else "no sensitive column stands in it"
 
 
-def _found(first: Publication, second: Publication, original: Table, name: str) -> Iterator[tuple[str, int, str]]:
-    both = (first, second)
-    if not all(name in sensitive_of(one.published) for one in both):
-        return
-    if people := _intersected(first, second, original, name):
+@dataclass(frozen=True, eq=False, repr=False)
+class _Told:
+    """What one publication tells of everybody's value of a sensitive column; n people.
+
+    `is_open`: bool (n, v), the values that it leaves open. `is_right`: bool (n,), whether the true one is among them.
+    """
+
+    name: str
+    least: int
+    values: tuple[str | None, ...]
+    is_open: NDArray[np.bool_]
+    is_right: NDArray[np.bool_]
+    tables: Sequence[PublishedTable]
+    groups: Sequence[_Groups]
+
+    @classmethod
+    def of(cls, one: Publication, original: Table, name: str) -> _Told:
+        found = posterior(one.published, original, sensitive=name, recoding=one.recoding)
+        codes, is_open = found.codes_of(original.frame[name]), found.shares > 0
+        is_right = (codes >= 0) & is_open[np.arange(len(codes)), np.maximum(codes, 0)]
+        tables = [table for table in _tables(one, original) if name in table.sensitive]
+        groups = [group for table in tables if (group := _groups(table, one, original, name)) is not None]
+        return cls(one.name, one.least, found.values, is_open, is_right, tables, groups)
+
+
+def _found(first: _Told, second: _Told, name: str) -> Iterator[tuple[str, int, str]]:
+    if people := _intersected(first, second):
         yield "intersection", people, f"{first.name} and {second.name} together leave one {name} to {_people(people)}."
-    groups = [_groups(one, original, name) for one in both]
-    least = min(one.least for one in both)
-    isolated, taken = (np.zeros(original.frame.height, dtype=np.bool_) for _ in range(2))
-    for each in (*groups[0], *groups[1]):
+    least = min(first.least, second.least)
+    isolated, taken = (np.zeros(len(first.is_right), dtype=np.bool_) for _ in range(2))
+    for each in (*first.groups, *second.groups):
         taken |= each.gives_away(least)
-    for some, others in permutations(groups):
+    for some, others in permutations((first.groups, second.groups)):
         for outer in some:
             for inner in others:
                 isolated |= _left_over(outer, inner, least)
     if people := int((isolated & ~taken).sum()):
         yield "difference", people, f"{first.name} less {second.name} tells {_people(people)} apart by {name}."
-    if people := _of_versions(_tables(first, original), _tables(second, original), name, least):
+    if people := _of_versions(first.tables, second.tables, name, least):
         yield "versions", people, f"{first.name} and {second.name} differ by {_people(people)}, whose {name} shows."
 
 
@@ -225,27 +246,18 @@ def _people(count: int) -> str:
     return counted(count, "person")
 
 
-def _intersected(first: Publication, second: Publication, original: Table, name: str) -> int:
+def _intersected(first: _Told, second: _Told) -> int:
     """Count people to whom both leave one value, which is theirs, and each alone leaves several.
 
     Where the two are not about the same people, the own values of many are not left open by one of them.
     """
-    own = text_of(original.frame[name])
-    open_to, right = [], []
-    for one in (first, second):
-        told = posterior(one.published, original, sensitive=name, recoding=one.recoding)
-        texts = {value: place for place, value in enumerate(told.values)}
-        open_to.append((told.shares > 0, texts))
-        codes = told.codes_of(original.frame[name])
-        right.append((codes >= 0) & (told.shares[np.arange(len(own)), np.maximum(codes, 0)] > 0))
-    there = (open_to[0][0].any(axis=1)) & (open_to[1][0].any(axis=1))
-    is_right = right[0] & right[1]
+    there = first.is_open.any(axis=1) & second.is_open.any(axis=1)
+    is_right = first.is_right & second.is_right
     if not there.any() or is_right[there].mean() < 1 - _STRAY:
         return 0
-    shared = [value for value in open_to[0][1] if value in open_to[1][1]]
-    places = [[texts[value] for value in shared] for _, texts in open_to]
-    both = open_to[0][0][:, places[0]] & open_to[1][0][:, places[1]]
-    alone = np.logical_or.reduce([left.sum(axis=1) == 1 for left, _ in open_to])
+    shared = [value for value in first.values if value in second.values]
+    both = np.logical_and(*(one.is_open[:, [one.values.index(value) for value in shared]] for one in (first, second)))
+    alone = (first.is_open.sum(axis=1) == 1) | (second.is_open.sum(axis=1) == 1)
     return int(((both.sum(axis=1) == 1) & is_right & ~alone).sum())
 
 
@@ -258,21 +270,17 @@ def _tables(one: Publication, original: Table) -> list[PublishedTable]:
     return [_as_rows(frame.drop(COUNT).cast(pl.String), frame[COUNT], original) for frame in one.published.marginals]
 
 
-def _groups(one: Publication, original: Table, name: str) -> list[_Groups]:
-    """Return the groups of each table whose people are known for sure, because as many fit as it counts."""
-    found = []
-    for table in _tables(one, original):
-        if name not in table.sensitive or not register_attributes(table.data, original.frame, original.schema):
-            continue
-        placed = place_people(table, original.frame, original.schema, one.recoding, name)
-        publication = placed.publication
-        counts = np.zeros((len(publication.sizes), len(publication.values)), dtype=np.int64)
-        counts[np.repeat(np.arange(len(publication.sizes)), np.diff(publication.starts)), publication.value_of] = (
-            publication.counts
-        )
-        sure = np.append(placed.filled, False)[placed.class_of]
-        found.append(_Groups(np.where(sure, placed.class_of, -1).astype(np.int64), publication.values, counts))
-    return found
+def _groups(table: PublishedTable, one: Publication, original: Table, name: str) -> _Groups | None:
+    """Return the groups of a table, with their people where as many fit as it counts; None where nothing links them."""
+    if not register_attributes(table.data, original.frame, original.schema):
+        return None
+    placed = place_people(table, original.frame, original.schema, one.recoding, name)
+    publication = placed.publication
+    counts = np.zeros((len(publication.sizes), len(publication.values)), dtype=np.int64)
+    owner = np.repeat(np.arange(len(publication.sizes)), np.diff(publication.starts))
+    counts[owner, publication.value_of] = publication.counts
+    sure = np.append(placed.filled, False)[placed.class_of]
+    return _Groups(np.where(sure, placed.class_of, -1).astype(np.int64), publication.values, counts)
 
 
 def _left_over(outer: _Groups, inner: _Groups, least: int) -> NDArray[np.bool_]:
