@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import polars as pl
 
-from sfumato.errors import InputError, PolicyError, raise_all
+from sfumato.errors import InputError, PolicyError, VerificationError, raise_all
 from sfumato.models.checks import Check, Outcome
 from sfumato.published.checks.generalized import Verification, suppression_check
 from sfumato.release.agreement import (
@@ -65,6 +65,17 @@ class OwnDescription(Generic[Structure]):
     structure: Structure
     models: tuple[Mapping[str, Any], ...]
     suppression_limit: float
+
+
+def names_above(name: str, broader: Mapping[str, str], what: str) -> list[str]:
+    """Return what stands above a name by ``release.json``, the next coarser one first; `what`: the names, in words."""
+    found: list[str] = []
+    while name in broader:
+        name = broader[name]
+        if name in found or len(found) > len(broader):
+            raise VerificationError(f"release.json names {what} above each other in a circle; it was changed")
+        found.append(name)
+    return found
 
 
 class OwnKind(ABC, Generic[Structure, Shown]):

@@ -33,7 +33,7 @@ from sfumato.release.description import (
     listed_names,
     number_of_records,
 )
-from sfumato.release.own_kinds import OwnDescription, OwnKind
+from sfumato.release.own_kinds import OwnDescription, OwnKind, names_above
 from sfumato.table.distinct import distinct_of
 
 TABLE, RECORDS, RECORD, ITEM = "sets", "records", "record", "item"
@@ -307,7 +307,7 @@ def _meaning(published: PublishedSets) -> Check:
     If an item stood beside one that it is part of, somebody who has the first might be published with the second.
     """
     try:
-        above = {name: _above(name, published.broader) for name in published.names}
+        above = {name: names_above(name, published.broader, "items") for name in published.names}
     except VerificationError as error:
         return Check(ONE_MEANING, Outcome.BROKEN, detail=str(error))
     numbers = {name: place for place, name in enumerate(published.names)}
@@ -323,17 +323,6 @@ def _meaning(published: PublishedSets) -> Check:
     if not clashing:
         return Check(ONE_MEANING, Outcome.HOLDS)
     return Check(ONE_MEANING, Outcome.BROKEN, detail=f"{counted(clashing, 'item')} within a class")
-
-
-def _above(name: str, broader: Mapping[str, str]) -> list[str]:
-    """Return what stands above an item, the next coarser one first."""
-    found: list[str] = []
-    while name in broader:
-        name = broader[name]
-        if name in found or len(found) > len(broader):
-            raise VerificationError("release.json names items above each other in a circle; it was changed")
-        found.append(name)
-    return found
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from sfumato.published.checks.generalized import Verification
 from sfumato.published.protocol import Roles
 from sfumato.release.agreement import Difference
 from sfumato.release.description import number_of_records
-from sfumato.release.own_kinds import OwnDescription, OwnKind
+from sfumato.release.own_kinds import OwnDescription, OwnKind, names_above
 from sfumato.table.distinct import distinct_of
 
 TABLE, VALUES, TRACE, PLACE, TIME, NORTH, EAST = "traces", "values", "trace", "place", "time", "latitude", "longitude"
@@ -217,7 +217,7 @@ def _overlaps(published: PublishedTraces) -> Iterator[tuple[str, str]]:
         times_of.setdefault(place, set()).add(time)
     above_time = {time: _times_above(time) for _, time in published.doublets}
     for place, times in times_of.items():
-        chain = _cells_above(place) if published.is_grid else _codes_above(place, published.broader)
+        chain = _cells_above(place) if published.is_grid else names_above(place, published.broader, "places")
         around = [times_of[node] for node in (place, *chain) if node in times_of]
         higher = {above for others in around for time in others for above in above_time[time]}
         for time in times:
@@ -248,17 +248,6 @@ def _cells_above(label: str) -> list[str]:
         side *= 2
         chain.append(cell_label(int((south + 90) // side), int((west + 180) // side), side))
     return [*chain, ROOT]
-
-
-def _codes_above(name: str, broader: Mapping[str, str]) -> list[str]:
-    """Return what stands above a code, the next coarser one first."""
-    found: list[str] = []
-    while name in broader:
-        name = broader[name]
-        if name in found or len(found) > len(broader):
-            raise VerificationError("release.json names places above each other in a circle; it was changed")
-        found.append(name)
-    return found
 
 
 @dataclass(frozen=True)
