@@ -241,6 +241,7 @@ def test_the_form_is_refused_until_it_is_filled_in(folder, tmp_path):
     missing = ("recipient", "purpose", "controls.audit", "attempt.probability", "breach.owner", "recognition.source")
     assert all(f"context.{key}: is missing" in err for key in missing)
     filled = re.sub(r"^# (?=[a-z-]+ = )(?!public|value|quantity|attempt =)", "", form.read_text(), flags=re.MULTILINE)
+    filled = filled.replace("probability = …", "probability = 0.2")
     form.write_text(filled.rsplit("# [context.threshold]", 1)[0])
     code, out, err = run(*words, "--out", tmp_path / "page.html", "--short", tmp_path / "short.html")
     assert "How to check it" in (tmp_path / "short.html").read_text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,16 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.evidence.together import Publication, joined, publication_of, read_publications, table_of_counts
+from sfumato.evidence.together import (
+    Publication,
+    _bounds,
+    _patterns,
+    _Told,
+    joined,
+    publication_of,
+    read_publications,
+    table_of_counts,
+)
 
 SCHEMA = sf.Schema(
     quasi_identifying={"age": None, "town": sf.prefixes(2, 1), "sex": None}, sensitive=["ill"], others="drop"
@@ -200,3 +210,137 @@ def test_the_evidence_joins_the_release_with_all_that_was_published(tmp_path):
     assert sentence in answers["iso-27559 9.2.4"]["answer"]
     with pytest.raises(sf.InputError, match="only with the original"):
         sf.report(tmp_path / "release", earlier=[tmp_path / "published.toml"], attacks=False)
+
+
+def hidden_beside_totals(seed: int, home: Path) -> tuple[sf.Table, list[Publication], int]:
+    """A table of town and illness with totals of towns or of illnesses; one cell is hidden, in one of four ways."""
+    frame, drawn = people(seed + 1000, 300), np.random.default_rng(seed)
+    table = read(frame)
+    cells = frame.group_by("town", "ill").len("count").sort("town", "ill")
+    place = int(drawn.integers(cells.height))
+    mark = ["", "*", f"<{cells['count'][place] + 3}", "x"][seed % 4]
+    counts_ = [mark if row == place else str(one) for row, one in enumerate(cells["count"])]
+    body = cells.with_columns(pl.Series("count", counts_))
+    of_towns = frame.group_by("town").len("count").with_columns(pl.lit("total").alias("ill"), pl.col("count").cast(str))
+    of_ills = frame.group_by("ill").len("count").with_columns(pl.lit("Total").alias("town"), pl.col("count").cast(str))
+    margin = of_towns if seed % 2 else of_ills
+    pl.concat([body, margin.select(body.columns)]).write_csv(home / "table.csv")
+    return table, [table_of_counts(home / "table.csv", table)], int(cells["count"][place])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_hidden_cell_beside_a_total_is_found(seed, tmp_path):
+    table, publications, count = hidden_beside_totals(seed, tmp_path)
+    (found,) = [one for one in joined(publications, table)["findings"] if one["way"] == "hidden"]
+    assert (found["people"], found["publications"]) == (count, ["table.csv"])
+    assert len(found["sentence"].split()) <= 20
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_hidden_cells_that_protect_each_other_are_not_found(seed, tmp_path):
+    """Four cells on the corners of a square, none of them zero: each may be one more or one less."""
+    frame = people(seed + 2000, 600)[2:]
+    table = read(frame)
+    cells = frame.group_by("town", "ill").len("count").sort("town", "ill")
+    square = pl.col("town").is_in(["N1x", "S1x"]) & pl.col("ill").is_in(["flu", "burn"])
+    body = cells.with_columns(pl.when(square).then(pl.lit("*")).otherwise(pl.col("count").cast(str)).alias("count"))
+    margins = [
+        frame.group_by(one).len("count").with_columns(pl.lit("total").alias(other), pl.col("count").cast(str))
+        for one, other in (("town", "ill"), ("ill", "town"))
+    ]
+    pl.concat([body, *(one.select(body.columns) for one in margins)]).write_csv(tmp_path / "table.csv")
+    publication = table_of_counts(tmp_path / "table.csv", table)
+    assert joined([publication], table)["findings"] == []
+    # A second table, of one of the two towns, opens all four.
+    cells.filter(pl.col("town") == "N1x").write_csv(tmp_path / "one.csv")
+    both = [publication, table_of_counts(tmp_path / "one.csv", table)]
+    assert [(one["way"], one["people"]) for one in joined(both, table)["findings"] if one["way"] == "hidden"] == [
+        ("hidden", int(cells.filter(square)["count"].sum()))
+    ]
+
+
+def three_differences(seed: int, home: Path) -> tuple[sf.Table, list[Publication]]:
+    """A total, some towns in one table and the others in a second; a town of two people stands in neither."""
+    frame = people(seed + 3000)
+    table = read(frame)
+    some = pl.col("town").is_in(["N1x", "N2x", "N3x"][: 1 + seed % 3])
+    names = ["town"] if seed % 2 else ["town", "sex"]
+    return table, [
+        totals(frame, table, home),
+        counts(frame.filter(some), names, table, home / "some.csv"),
+        counts(frame.filter(~some), names, table, home / "others.csv", but="S3x"),
+    ]
+
+
+def three_intersections(seed: int, home: Path) -> tuple[sf.Table, list[Publication]]:
+    """Of three values that are possible by age, town and sex, every two leave two, and all leave one."""
+    drawn = np.random.default_rng(seed)
+    age, town, sex = int(drawn.integers(2, 6)) * 10, ["N1x", "S2x"][seed % 2], "fm"[seed % 2]
+    other = {"age": 70, "town": "N9x", "sex": "mf"[seed % 2]}
+    rows = [(age, town, sex, "flu")]
+    for ill, own in (("cough", {"age", "town"}), ("rash", {"age", "sex"}), ("burn", {"town", "sex"})):
+        # Somebody with this illness shares two of the three values, and so it stays open in these two tables.
+        for _ in range(3):
+            row = {"age": age, "town": town, "sex": sex}
+            row |= {name: other[name] for name in row if name not in own}
+            rows.append((row["age"], row["town"], row["sex"], ill))
+    rows += [(70, "N9x", "mf"[seed % 2], ill) for ill in ("flu", "cough", "rash", "burn") for _ in range(3)]
+    rows += [(age, "N9x", "mf"[seed % 2], "flu"), (70, town, "mf"[seed % 2], "flu"), (70, "N9x", sex, "flu")]
+    frame = pl.DataFrame(rows, schema=["age", "town", "sex", "ill"], orient="row").sample(
+        fraction=1, shuffle=True, seed=seed
+    )
+    table = read(frame)
+    return table, [counts(frame, [name], table, home / f"{name}.csv") for name in ("age", "town", "sex")]
+
+
+@pytest.mark.parametrize(
+    ("way", "seed"), [(way, seed) for way in (three_differences, three_intersections) for seed in range(10)]
+)
+def test_three_that_are_safe_two_by_two_are_found(way, seed, tmp_path):
+    table, three = way(seed, tmp_path)
+    found = joined(three, table)["findings"]
+    assert found
+    assert {len(one["publications"]) for one in found} == {3}
+    for some in combinations(three, 2):
+        assert joined(some, table)["findings"] == [], [one.name for one in some]
+
+
+def test_few_of_twenty_independent_threes_alarm(tmp_path):
+    """Tables of three populations, or three tables of one whose cells are large."""
+    alarms = []
+    for seed in range(20):
+        home = tmp_path / str(seed)
+        home.mkdir()
+        frame = people(seed + 4000, 2400)[2:]
+        table = read(frame)
+        others = [people(seed + 5000 + more, 2400)[2:] for more in (0, 100)]
+        frames = [frame, *others] if seed % 2 else [frame] * 3
+        three = [
+            counts(one, [name], table, home / f"{name}.csv")
+            for one, name in zip(frames, ("age", "town", "sex"), strict=True)
+        ]
+        alarms += joined(three, table)["findings"][:1]
+    assert len(alarms) <= 1, alarms
+
+
+def test_bounds_hold_what_brute_force_finds(tmp_path):
+    """Every table of counts that agrees with what is published lies within the bounds."""
+    for seed in range(30):
+        frame = people(seed + 6000, 7).with_columns(
+            pl.col("ill").replace({"rash": "flu", "ulcer": "flu", "burn": "cough"})
+        )
+        table = read(frame)
+        both = [counts(frame, [name], table, tmp_path / f"{name}.csv") for name in ("sex", "town")]
+        groups = [group for one in both for group in _Told.of(one, table, "ill").groups]
+        patterns, (low, high) = _patterns(groups), _bounds(groups, is_known=True)[-1]
+        values = list(dict.fromkeys(value for one in groups for value in one.values))
+        published = [Counter(zip(frame[name], frame["ill"], strict=True)) for name in ("sex", "town")]
+        for ills in product(values, repeat=frame.height):
+            if all(
+                Counter(zip(frame[name], ills, strict=True)) == one
+                for name, one in zip(("sex", "town"), published, strict=True)
+            ):
+                for value, ill in enumerate(values):
+                    number = np.bincount(patterns[np.array(ills) == ill], minlength=len(low))
+                    assert (low[:, value] <= number).all()
+                    assert (number <= high[:, value]).all()

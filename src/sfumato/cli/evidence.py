@@ -53,24 +53,25 @@ FORM = """\
 #   controls strong              0.05      0.1    0.2
 #   controls middle               0.2      0.3    0.4
 #   controls weak                 0.4      0.5    0.6
-# K. El Emam, Guide to the De-Identification of Personal Health Information, 2013: read it before you cite it. These are
-# judgements of experts. Nobody counted them.
+# Information and Privacy Commissioner of Ontario, De-identification Guidelines for Structured Data, 2016, step 5, after
+# K. El Emam, Guide to the De-Identification of Personal Health Information, 2013. Judgements of experts: nobody counted.
 [context.attempt]
 # probability = 0.3
 # owner = "…"             # who states it: name and office
 # source = "…"            # what it rests on
 
 # How likely is it that somebody recognizes a person without meaning to? A usual way: 1 - (1 - p)^m, where p is the
-# share of the population that is in the table, and m the number of people somebody knows, often 150.
+# share of the population with the condition that the table is about, and m the number of people somebody knows: 150 to
+# 190 (the same guidelines, step 5).
 [context.recognition]
 # probability = 0.1
 # owner = "…"
 # source = "…"
 
-# How likely is it that the file gets into other hands? Of health care organizations, a quarter had a breach in a year
-# by surveys of about 2010; yours may differ.
+# How likely is it that the file gets into other hands? Take what was published on breaches in the recipient's branch;
+# no figure fits all. A breach then counts as an attempt.
 [context.breach]
-# probability = 0.27
+# probability = …
 # owner = "…"
 # source = "…"
 

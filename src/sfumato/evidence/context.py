@@ -29,11 +29,13 @@ class MadeFor:
     attempt: Literal["with", "without"]  # whether success is multiplied with the probability of an attempt
     speaks_of: Literal["public", "named", "own"]
     source: str
+    most: float | None = None  # success that nobody may exceed, where an average is compared
 
     def words(self) -> str:
         """Say what it is compared with."""
         who = "of the person most at risk" if self.quantity == "maximum" else "on average"
-        return f"{who}, {self.attempt} the attempt"
+        strict = "" if self.most is None else f"; nobody's success above {percent(self.most, _DIGITS)}"
+        return f"{who}, {self.attempt} the attempt{strict}"
 
 
 _USUAL = (
@@ -46,7 +48,8 @@ _USUAL = (
         "with",
         "named",
         "Information and Privacy Commissioner of Ontario, De-identification Guidelines for Structured Data, 2016; "
-        "where an invasion of privacy would be grave",
+        "steps 3 to 6: the strict average, where an invasion of privacy would be grave",
+        0.33,
     ),
 )
 
@@ -144,7 +147,9 @@ def _compared(threshold: MadeFor, success: Mapping[str, Any] | None, chance: flo
     alone = None if success is None else success[threshold.quantity]
     multiplied = threshold.attempt == "with"
     figure = alone if alone is None or not multiplied else alone * chance
-    outcome = "not counted" if figure is None else "exceeded" if figure > threshold.value + TOLERANCE else "kept"
+    limits = ((figure, threshold.value), (None if success is None else success["maximum"], threshold.most))
+    above = any(one is not None and limit is not None and one > limit + TOLERANCE for one, limit in limits)
+    outcome = "not counted" if figure is None else "exceeded" if above else "kept"
     return {
         **vars(threshold),
         "compared_with": threshold.words(),

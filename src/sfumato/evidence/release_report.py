@@ -452,7 +452,7 @@ def _of_everything(together: Mapping[str, Any] | None) -> list[str]:
     number = counted(len(together["published"]), "publication")
     found = [one["sentence"] for one in together["findings"]]
     unjoined = [f"{name} was not joined: {reason}." for name, reason in together["unjoined"].items()]
-    return [*(found or [f"Of {number}, no two tell of anybody what neither tells alone."]), *unjoined]
+    return [*(found or [f"Of {number}, none together tell of anybody what fewer of them do not."]), *unjoined]
 
 
 def _risk_of_people(people: Mapping[str, Any] | None) -> list[str]:
