@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 import sfumato as sf
 from sfumato.cli.app import app
 from sfumato.cli.evidence import FORM
+from sfumato.evaluation.attacks import BackgroundKnowledge, Homogeneity
 
 STATED = {"owner": "A. Steward, data office", "source": "the contract of 2026"}
 BASE = {
@@ -272,3 +274,41 @@ def test_mistakes_are_named_where_they_are(changes, message):
     with pytest.raises(sf.PolicyError) as caught:
         policy({**context(0.3, 0.1, 0.2), **changes})
     assert message in str(caught.value)
+
+
+def test_the_short_report_is_a_word_file(folder, table, tmp_path):
+    docx = pytest.importorskip("docx")
+    stated = policy(context(0.3, 0.1, 0.2))
+    made = sf.report(folder, table, policy=stated, attacks=False, seed=1)
+    written = made.save(tmp_path / "sign.docx", short=True)
+    document = docx.Document(str(written))
+    texts = [paragraph.text for paragraph in document.paragraphs]
+    cells = [cell.text.strip() for one in document.tables for row in one.rows for cell in row.cells]
+    assert {*made.to_dict()["context"]["verdict"]["sentences"]} <= {*texts}
+    assert {"What is released, and to whom", "Data and context", "Risk and attacks"} <= {*texts}
+    assert {"age", "town", "ill", "threshold"} <= {*cells}
+    assert any(text.endswith("Signature of a second person") for text in cells)
+    for unshown in ("<", "{", "font-size"):
+        assert not any(unshown in text for text in texts)
+    again = sf.report(folder, table, policy=stated, attacks=False, seed=1).save(tmp_path / "again.docx", short=True)
+    assert again.read_bytes() == written.read_bytes()
+    with pytest.raises(sf.PolicyError, match="only the short report"):
+        made.save(tmp_path / "annex.docx")
+
+
+def test_slow_attacks_are_cut(folder, table, monkeypatch):
+    """One that sleeps is cut after half of the time, the one after it after half of the rest; the others are played."""
+
+    def sleep(self: Any, target: Any) -> Any:
+        time.sleep(9)
+        raise AssertionError
+
+    for attack in (Homogeneity, BackgroundKnowledge):
+        monkeypatch.setattr(attack, "play", sleep)
+    attacks = sf.report(folder, table, policy=policy(), attacks=3.0, seed=1).to_dict()["attacks"]
+    assert attacks["unplayed"]["homogeneity"].startswith("was cut after ")
+    assert "background-knowledge" in attacks["unplayed"]
+    assert attacks["results"]
+    assert not {one["attack"] for one in attacks["results"]} & {"homogeneity", "background-knowledge"}
+    with pytest.raises(sf.PolicyError, match="within: must be seconds"):
+        sf.attack(folder, table, within=0)

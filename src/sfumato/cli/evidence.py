@@ -54,7 +54,7 @@ FORM = """\
 #   controls middle               0.2      0.3    0.4
 #   controls weak                 0.4      0.5    0.6
 # Information and Privacy Commissioner of Ontario, De-identification Guidelines for Structured Data, 2016, step 5, after
-# K. El Emam, Guide to the De-Identification of Personal Health Information, 2013. Judgements of experts: nobody counted.
+# K. El Emam, Guide to the De-Identification of Personal Health Information, 2013. Experts judged; nobody counted.
 [context.attempt]
 # probability = 0.3
 # owner = "…"             # who states it: name and office

@@ -50,6 +50,14 @@ class Compared:
         ),
     ] = None
     no_attacks: Annotated[bool, typer.Option("--no-attacks", help="Play no attacks.", rich_help_panel=MEASURED)] = False
+    within: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="What attacks may take in all; slow ones are cut, and named as not played.",
+            rich_help_panel=MEASURED,
+        ),
+    ] = None
     bound: Annotated[
         bool,
         typer.Option("--bound", help="Also compute how little any release must lose.", rich_help_panel=MEASURED),
@@ -78,7 +86,7 @@ class Page:
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Also write the short report to sign, .html, of four printed pages at most; --out is its annex.",
+            help="Also write the report to sign, .html or .docx, of four printed pages at most; --out is its annex.",
             rich_help_panel=OUTPUT,
         ),
     ] = None
@@ -139,7 +147,7 @@ def report(
             policy=meant if policy else None,
             control=_read(meant.beside(compared.control), compared.control),
             earlier=compared.earlier or (),
-            attacks=not compared.no_attacks,
+            attacks=not compared.no_attacks if compared.within is None else compared.within,
             bound=compared.bound,
             seed=compared.seed,
             threads=meant.threads,
@@ -173,9 +181,11 @@ def _problems(release: str, compared: Compared, page: Page) -> list[str]:
     problems = [problem] if problem else []
     if compared.control is not None and compared.original is None:
         problems.append("--control: is used only with --original; give both, or leave it out")
+    if compared.within is not None and (compared.no_attacks or compared.within <= 0):
+        problems.append("--within: takes seconds above 0, of attacks that are played; leave out --no-attacks")
     if page.out is not None and page.out == page.short:
         problems.append("--short: is the file of --out, too; name another")
-    for option, out, endings in (("--out", page.out, (".html", ".json")), ("--short", page.short, (".html",))):
+    for option, out, endings in (("--out", page.out, (".html", ".json")), ("--short", page.short, (".html", ".docx"))):
         if out is None:
             continue
         if out.suffix not in endings:
@@ -191,6 +201,8 @@ def _problems(release: str, compared: Compared, page: Page) -> list[str]:
 def _missing_libraries(option: str, out: Path) -> list[str]:
     from importlib.util import find_spec
 
-    if out.suffix != ".html" or (find_spec("jinja2") and find_spec("matplotlib")):
+    if out.suffix == ".docx" and not find_spec("docx"):
+        return [f"{option}: Word files need python-docx; install it with: pip install 'sfumato[word]'"]
+    if out.suffix == ".json" or (find_spec("jinja2") and find_spec("matplotlib")):
         return []
     return [f"{option}: pages need Jinja and matplotlib; install them with: pip install 'sfumato[report]'"]

@@ -113,7 +113,7 @@ class ReportedRelease:
 class ReportOptions:
     """What to measure: attacks, the lower bound; and how; and what was decided on the way."""
 
-    attacks: bool
+    attacks: bool | float  # seconds that they may take
     bound: bool
     seed: int | None
     threads: int
@@ -393,7 +393,12 @@ def _attacks(subject: ReportedRelease, wishes: ReportOptions) -> dict[str, Any] 
     if subject.original is None or not wishes.attacks:
         return None
     played: Attacks = attack(
-        subject.release, subject.original, control=subject.control, seed=wishes.seed, threads=wishes.threads
+        subject.release,
+        subject.original,
+        control=subject.control,
+        seed=wishes.seed,
+        threads=wishes.threads,
+        within=None if isinstance(wishes.attacks, bool) else wishes.attacks,
     )
     return {**played.to_dict(), "results": [_result(one) for one in _by_weight(played.results)]}
 

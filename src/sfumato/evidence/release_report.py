@@ -101,21 +101,31 @@ class ReleaseReport:
     def save(
         self, path: str | Path, edition: Edition = "internal", *, overwrite: bool = False, short: bool = False
     ) -> Path:
-        """Write the page, or the short report, or, under a name that ends in ``.json``, the plain values.
+        """Write the page; or the short report, as Word under a name in ``.docx``; or, in ``.json``, the plain values.
 
         Raises
         ------
         InputError
             When the file already exists, or cannot be written.
+        PolicyError
+            When the page is to be a Word file and is not the short report, or python-docx is not installed.
         """
         target = Path(path)
         if target.exists() and not overwrite:
             raise InputError(f"{target}: already exists; name another file, or overwrite it")
-        as_json = target.suffix == ".json"
-        page = self.short_html if short else self.html
-        text = json.dumps(self.to_dict(edition), indent=2, ensure_ascii=False) if as_json else page(edition)
+        content: str | bytes
+        if target.suffix == ".json":
+            content = json.dumps(self.to_dict(edition), indent=2, ensure_ascii=False) + "\n"
+        elif target.suffix != ".docx":
+            content = (self.short_html if short else self.html)(edition) + "\n"
+        elif short:
+            from sfumato.evidence.word import word_of
+
+            content = word_of(self.short_html(edition), self.content["made"])
+        else:
+            raise PolicyError("path: only the short report is written as a Word file; end the name in .html or .json")
         try:
-            write_whole(target, text + "\n", PRIVATE if edition == "internal" else PUBLIC)
+            write_whole(target, content, PRIVATE if edition == "internal" else PUBLIC)
         except OSError as error:
             reason = os.strerror(error.errno) if error.errno else "unknown reason"
             raise InputError(f"{target}: the report cannot be written ({reason})") from None
@@ -142,7 +152,7 @@ def report(
     policy: Policy | None = None,
     control: Table | None = None,
     earlier: Sequence[Release | str | Path] = (),
-    attacks: bool = True,
+    attacks: bool | float = True,
     bound: bool = False,
     seed: int | None = None,
     threads: int | None = None,
@@ -168,7 +178,7 @@ def report(
         Earlier releases of the same people; or a file ``.toml`` that lists all that was published of them, tables of
         counts among it (see :func:`sfumato.evidence.together.read_publications`), which needs `original`.
     attacks
-        Play the default set of attacks.
+        Play the default set of attacks; or seconds that they may take, so that slow ones are cut and named as such.
     bound
         Compute how little any release of the table must lose; takes a while.
     seed

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from time import monotonic
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -320,6 +321,7 @@ def attack(
     records_known: RecordsKnown = "all",
     seed: int | None = None,
     threads: int | None = None,
+    within: float | None = None,
     progress: Progress = shown,
 ) -> Attacks:
     """Play attacks against a release, and say which ones succeed.
@@ -356,6 +358,9 @@ def attack(
         For the attacks' own choices; None draws from the operating system.
     threads
         None reads ``SFUMATO_THREADS``, else takes all cores. It never changes the result.
+    within
+        Seconds that all attacks may take; None: as long as they need. Each may take half of what is left. One that is
+        cut counts as not played, with the reason; it may go on in the background for a while.
     progress
         Called with what is being done, how much is done and the total, at each step and twice a second between; it
         may raise to stop. The work is then done in a thread of its own.
@@ -381,6 +386,8 @@ def attack(
     2 of 2, 100.0 % (34.2 to 100.0 %, by guessing 100 %)
     """
     errors: list[SfumatoError] = []
+    if within is not None and not (isinstance(within, int | float) and within > 0):
+        errors.append(PolicyError("within: must be seconds, above 0"))
     chosen = _chosen(attacks, errors)
     target = _target_of(
         release,
@@ -402,7 +409,9 @@ def attack(
     raise_together(errors)
     assert target is not None
     met, by_name = target, attacks is not None
-    played = beating(progress, "attacks", lambda beat: _played(replace(met, progress=beat), chosen, by_name=by_name))
+    played = beating(
+        progress, "attacks", lambda beat: _played(replace(met, progress=beat), chosen, by_name=by_name, within=within)
+    )
     return replace(played, unplayed={**played.unplayed, **(_unplayed_of_series(release) if attacks is None else {})})
 
 
@@ -522,7 +531,26 @@ def _has(target: Target, need: str) -> bool:
     return getattr(target, need) is not None
 
 
-def _played(target: Target, chosen: Sequence[Attack], *, by_name: bool) -> Attacks:
+Played = TypeVar("Played")
+
+
+class _LateError(SfumatoError):
+    """An attack took longer than it may."""
+
+
+def _cut(seconds: float, work: Callable[[Progress], Played]) -> Played:
+    """Do work that is left behind after some seconds."""
+    end = monotonic() + seconds
+
+    def look(what: str, done: int, total: int) -> None:
+        if monotonic() > end:
+            raise _LateError(f"was cut after {seconds:.3g} s")
+
+    return beating(look, "attack", work)
+
+
+def _played(target: Target, chosen: Sequence[Attack], *, by_name: bool, within: float | None = None) -> Attacks:
+    end = None if within is None else monotonic() + within
     results: list[AttackResult] = []
     unplayed: dict[str, str] = {}
     settled_target = _ordered_by_content(target)
@@ -531,12 +559,24 @@ def _played(target: Target, chosen: Sequence[Attack], *, by_name: bool) -> Attac
         if problem := _misfit(one, target):
             unplayed[one.name] = problem.removeprefix(f"{one.name}: ")
             continue
+        if end is not None and monotonic() >= end:
+            unplayed[one.name] = "was not begun in the time that was given"
+            continue
         try:
             # Only completed attacks are counted.
-            played = _results(one, replace(target, progress=silent), replace(settled_target, progress=silent))
+            if end is None:
+                played = _results(one, replace(target, progress=silent), replace(settled_target, progress=silent))
+            else:
+                # Called before the next attack is met.
+                played = _cut(
+                    (end - monotonic()) / 2,
+                    lambda beat, one=one: _results(  # type: ignore[misc]
+                        one, replace(target, progress=beat), replace(settled_target, progress=beat)
+                    ),
+                )
             results += [replace(result, counts=_of_whom(one, target)) for result in played]
         except SfumatoError as error:
-            if by_name:
+            if by_name and not isinstance(error, _LateError):
                 raise
             unplayed[one.name] = "; ".join(problem.removeprefix(f"{one.name}: ") for problem in error.problems)
     target.progress("done", len(chosen), len(chosen))
