@@ -257,6 +257,8 @@ def _misfits(task: Task, anonymizer: Anonymizer, encoded: EncodedTable) -> list[
         )
     if task.policy.refine and getattr(anonymizer, "strata", None):
         problems.append("refine: moves records between classes, whatever their stratum; leave refine or strata out")
+    if task.policy.refine and getattr(anonymizer, "blind", False):
+        problems.append("refine: looks at who has which sensitive value; leave refine or blind out")
     if not problems:
         problems.extend(recoding_problems(anonymizer, task.recoding, encoded.attributes))
     return problems

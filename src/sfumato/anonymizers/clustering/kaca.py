@@ -52,6 +52,10 @@ class KACA(Partwise):
         Records that are clustered at once at most; larger tables are cut into blocks. None: no blocks.
     strata
         Quasi-identifying columns in whose values all records of a class agree; None: classes may mix any.
+    blind
+        Make classes without a look at who has which sensitive value, in small blocks and by their size alone. Whoever
+        runs the algorithm again then learns next to nothing of single people, which mostly costs loss (decision record
+        55). No difference where no model looks at sensitive values. Not with `strata`.
 
     Raises
     ------
@@ -85,6 +89,7 @@ class KACA(Partwise):
     stub: bool = True
     block_size: BlockSize | None = 50_000
     strata: Names | None = None
+    blind: bool = False
 
     @property
     def distance(self) -> WeightedHierarchyDistance:

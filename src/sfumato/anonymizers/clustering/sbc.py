@@ -80,6 +80,10 @@ class SBC(Partwise):
         Above that many records a coarse Mondrian cut makes blocks, and each is solved by itself; None for no blocks.
     strata
         Quasi-identifying columns in whose values all records of a class agree; None: classes may mix any.
+    blind
+        Make classes without a look at who has which sensitive value, in small blocks and by their size alone. Whoever
+        runs the algorithm again then learns next to nothing of single people, which mostly costs loss (decision record
+        55). No difference where no model looks at sensitive values. Not with `strata`.
 
     Raises
     ------
@@ -112,8 +116,10 @@ class SBC(Partwise):
     normalize: _Normalize = "sum"
     block_size: BlockSize | None = None
     strata: Names | None = None
+    blind: bool = False
 
     def _mistakes(self) -> Iterator[str]:
+        yield from super()._mistakes()
         if self.sort_by and self.sort == "random":
             yield "sbc: sort_by has no say where sort is random; leave one of them out"
 
