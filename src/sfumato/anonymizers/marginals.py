@@ -315,11 +315,7 @@ def _cut_values(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _PublishedValues:
-    """How values are published.
-
-    `pieces`: for every quasi-identifying attribute its pieces, in no order that means anything. `piece_of`, int32 (n,
-    q): column by column: piece of each record.
-    """
+    """How values are published: the `pieces` of each attribute, in any order; `piece_of`, int32 (n, q), by columns."""
 
     pieces: tuple[list[_Piece], ...]
     piece_of: NDArray[np.int32]

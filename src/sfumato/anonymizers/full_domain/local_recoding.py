@@ -82,11 +82,7 @@ def local_solution(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _LocalLevelClasses:
-    """Classes that were taken from nodes of their own.
-
-    `class_of`, int32 (m,): class of each weighted record, −1 for those that are in none. `count`: number of classes c.
-    `visited`: nodes that were visited.
-    """
+    """Classes from nodes of their own: `class_of`, int32 (m,), −1 for none; `count` of them; nodes `visited`."""
 
     class_of: Numbers
     count: int

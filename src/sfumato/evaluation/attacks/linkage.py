@@ -156,11 +156,7 @@ class LinkReading:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Asked:
-    """Pairs of a person and a key that a record of theirs has, or no key; sorted by person.
-
-    person, key : int64 (pairs,). first : int64 (m,), the first pair of each person. pair_of : int64 (o,), the pair of
-    each own record.
-    """
+    """Pairs of person and key, or no key, by person; first, int64 (m,), of each person; pair_of, of each own record."""
 
     person: NDArray[np.int64]
     key: NDArray[np.int64]

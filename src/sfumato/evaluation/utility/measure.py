@@ -379,11 +379,7 @@ def frontier(points: Sequence[tuple[float, float]]) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class _AttackerView:
-    """What a release tells attackers about one sensitive attribute.
-
-    `baseline`, `adversary`: as in :class:`~sfumato.evaluation.utility.measure.DirectComparison`. `privacy_loss`:
-    as in :class:`~sfumato.evaluation.utility.measure.TradeOff`.
-    """
+    """What a release tells of one sensitive attribute, as ``DirectComparison`` and ``TradeOff`` say."""
 
     sensitive: str
     baseline: float
