@@ -196,18 +196,11 @@ def _joined(pieces: Sequence[tuple[int, int]]) -> bool:
 
 
 def _figures(published: MarginalTables) -> dict[str, float]:
-    return {
-        "tables": len(published.marginals),
-        "cells": sum(frame.height for frame in published.marginals),
-    }
+    return {"tables": len(published.marginals), "cells": sum(frame.height for frame in published.marginals)}
 
 
 def discovered_sets(
-    names: Sequence[str],
-    strengths: NDArray[np.float64],
-    sensitive: Collection[str],
-    size: int,
-    count: int | None,
+    names: Sequence[str], strengths: NDArray[np.float64], sensitive: Collection[str], size: int, count: int | None
 ) -> tuple[tuple[str, ...], ...]:
     """Grow sets from the strongest pair on: each new attribute joins those of one set that it hangs together with most.
 

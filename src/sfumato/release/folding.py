@@ -31,14 +31,7 @@ from sfumato.parallel import OnceForEach
 from sfumato.policy.people import People
 from sfumato.randomness import permutation
 from sfumato.recoding import Recoding, recode_as_published
-from sfumato.release.people import (
-    PeopleBehind,
-    PeoplesLimit,
-    carried,
-    fingerprint_limit,
-    uniform_problem,
-    withdrawn,
-)
+from sfumato.release.people import PeopleBehind, PeoplesLimit, carried, fingerprint_limit, uniform_problem, withdrawn
 from sfumato.release.suppression import smallest_first
 from sfumato.release.task import Task
 from sfumato.table.encoding import EncodedAttribute, EncodedTable, PeopleApart

@@ -186,10 +186,7 @@ def _value_by_value(
 
 
 def _content_of(
-    table: EncodedTable,
-    more: Sequence[NDArray[np.generic] | None],
-    order: NDArray[np.int64],
-    starts: NDArray[np.int64],
+    table: EncodedTable, more: Sequence[NDArray[np.generic] | None], order: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> NDArray[np.uint64]:
     """Return a number for the records of each person, in whatever order they stand; uint64 (p,)."""
     columns = [table.codes]

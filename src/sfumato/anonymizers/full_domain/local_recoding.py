@@ -208,11 +208,7 @@ def _join_or_suppress(
 
 
 def _place_leftovers(
-    boxes: _Boxes,
-    domains: Sequence[DomainLevels],
-    tables: LevelTables,
-    objective: CellObjective,
-    rule: SuppressionRule,
+    boxes: _Boxes, domains: Sequence[DomainLevels], tables: LevelTables, objective: CellObjective, rule: SuppressionRule
 ) -> None:
     """Put every record that is in no class into one, in the order of their codes.
 

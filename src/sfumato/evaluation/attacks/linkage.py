@@ -50,14 +50,7 @@ from sfumato.evaluation.attacks.placement import (
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.evaluation.attacks.verdicts import SURE, Certainty
 from sfumato.kernels.grouping import first_records
-from sfumato.kernels.linking import (
-    UNKNOWN,
-    ClassValues,
-    count_own,
-    covering_classes,
-    fitting_pairs,
-    fitting_weight,
-)
+from sfumato.kernels.linking import UNKNOWN, ClassValues, count_own, covering_classes, fitting_pairs, fitting_weight
 from sfumato.models import known_models
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.says import least_class_size

@@ -481,10 +481,7 @@ class _OpenedTable:
 
 
 def opened(
-    table: object,
-    quasi_identifying: Sequence[str] | None,
-    beside: Sequence[str | None],
-    recoding: Recoding | None,
+    table: object, quasi_identifying: Sequence[str] | None, beside: Sequence[str | None], recoding: Recoding | None
 ) -> _OpenedTable:
     """Read a table, or take one that was already read.
 

@@ -166,8 +166,7 @@ def _associations(
     bins: dict[str, Bins] = {name: coarse(domains[name], _PAIR_BINS, _PAIR_CATEGORIES) for name in names}
     return tuple(
         Association(
-            pair,
-            *(pairwise_contingency(contingency_table(joint, *pair, bins=bins)) for joint in (original, published)),
+            pair, *(pairwise_contingency(contingency_table(joint, *pair, bins=bins)) for joint in (original, published))
         )
         for pair in combinations(names, 2)
     )
