@@ -542,7 +542,7 @@ def _plain_numbers(column: pl.Series, reading: ValueReading, declared: Attribute
         typed = read_attribute(column, declared, reading)
     except InputError:
         return None
-    missing = column.is_in(list(reading.missing)).sum() + column.null_count()
+    missing = int(column.is_in(list(reading.missing)).sum()) + column.null_count()
     # A text that reads as no number may be a mark, about which the distinct texts tell.
     if typed.kind is not Kind.NUMERIC or typed.values.null_count() != missing:
         return None
