@@ -122,8 +122,12 @@ def rows_of(parts: Sequence[Any]) -> Counter[Any]:
     return found
 
 
-@pytest.mark.parametrize("mondrian", WAYS, ids=repr)
-@pytest.mark.parametrize("models", MODELS, ids=str)
+@pytest.mark.parametrize("mondrian", WAYS, ids=["median", "anywhere"])
+@pytest.mark.parametrize(
+    "models",
+    [MODELS[0], *(pytest.param(each, marks=pytest.mark.slow) for each in MODELS[1:])],
+    ids=["k", "distinct", "entropy", "t"],
+)
 def test_parts_are_those_of_memory(mondrian: sf.Mondrian, models: Any, monkeypatch: pytest.MonkeyPatch):
     table = made_table()
     plan = plan_of(table, mondrian, models)
