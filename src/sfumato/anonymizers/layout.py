@@ -148,10 +148,7 @@ def _scale(attribute: EncodedAttribute) -> float:
 
 
 def _tree_nodes(hierarchy: Hierarchy | None) -> NDArray[np.float64]:
-    """Nodes below the root as rows (first code, last code + 1, parent row, drop of loss), parents first.
-
-    A node that covers as much as its parent adds nothing and is left out.
-    """
+    """Return nodes below the root that add something: (first code, last code + 1, parent row, drop of loss)."""
     if hierarchy is None:
         return np.zeros((0, 4))
     size = hierarchy.size

@@ -307,10 +307,7 @@ def _fill_all_shown(
 
 @borrowing
 def _part(code: int, start: int, stop: int, chosen: np.uint64, numbers: Int64s) -> int:
-    """Side of a code that the sample may have missed: by the threshold in code order, else with the rest.
-
-    Ends: the range halves.
-    """
+    """Side of a code that the sample may have missed: by threshold, or with the rest. Ends: the range halves."""
     low = start
     high = stop
     while high - low > 1:
