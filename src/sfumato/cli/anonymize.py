@@ -9,8 +9,6 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
 from sfumato.cli import completion
 from sfumato.cli.options import (
     ANONYMIZERS,
@@ -66,35 +64,25 @@ Example:
 class Promise:
     """The models that a release satisfies, and what may be suppressed for them."""
 
-    k: Annotated[
-        int | None, typer.Option("-k", help="k-anonymity: smallest equivalence class.", rich_help_panel=PRIVACY)
-    ] = None
+    k: Annotated[int | None, PRIVACY("k-anonymity: smallest equivalence class.", None, "-k")] = None
     l: Annotated[  # noqa: E741
-        float | None,
-        typer.Option(
-            "-l", help="l-diversity of every sensitive column; --model says which kind.", rich_help_panel=PRIVACY
-        ),
+        float | None, PRIVACY("l-diversity of every sensitive column; --model says which kind.", None, "-l")
     ] = None
     model: Annotated[
         list[str] | None,
-        typer.Option(
-            autocompletion=completion.models,
-            metavar="NAME:P=V",
-            help="Any privacy model; repeatable. E.g. alpha-k-anonymity:alpha=0.5,k=5",
-            rich_help_panel=PRIVACY,
+        PRIVACY(
+            "Any privacy model; repeatable. E.g. alpha-k-anonymity:alpha=0.5,k=5",
+            "NAME:P=V",
+            complete=completion.models,
         ),
     ] = None
-    suppression: Annotated[
-        float | None,
-        typer.Option(help="Fraction of the records that may be suppressed, e.g. 0.02.", rich_help_panel=PRIVACY),
-    ] = None
+    suppression: Annotated[float | None, PRIVACY("Fraction of the records that may be suppressed, e.g. 0.02.")] = None
     withstand: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="WHOM",
-            help="Attackers beyond the models, of algorithm, labels and others (who know them). Attacks are "
+        PRIVACY(
+            "Attackers beyond the models, of algorithm, labels and others (who know them). Attacks are "
             "played before anything is written.",
-            rich_help_panel=PRIVACY,
+            "WHOM",
         ),
     ] = None
 
@@ -105,42 +93,29 @@ class Method:
 
     anonymizer: Annotated[
         str | None,
-        typer.Option(
-            autocompletion=completion.anonymizers,
-            metavar="NAME",
-            help=f"Algorithm; default auto. One of {ANONYMIZERS}; for other kinds of release {PUBLISHERS}.",
-            rich_help_panel=METHOD,
+        METHOD(
+            f"Algorithm; default auto. One of {ANONYMIZERS}; for other kinds of release {PUBLISHERS}.",
+            "NAME",
+            complete=completion.anonymizers,
         ),
     ] = None
     settings: Settings = None
-    bound: Annotated[
-        bool,
-        typer.Option(
-            "--bound", help="Also compute how little any release with this k must lose.", rich_help_panel=METHOD
-        ),
-    ] = False
+    bound: Annotated[bool, METHOD("Also compute how little any release with this k must lose.", None, "--bound")] = (
+        False
+    )
     engine: Annotated[
         EngineName,
-        typer.Option(
-            metavar="WHERE",
-            help="Where the work is done: memory, disk, spark, spark-workers or auto. auto takes the disk if the table "
+        METHOD(
+            "Where the work is done: memory, disk, spark, spark-workers or auto. auto takes the disk if the table "
             "does not fit into memory. spark is the server that SPARK_REMOTE names; spark-workers has its workers "
             "write, too, into a shared folder.",
-            rich_help_panel=METHOD,
+            "WHERE",
         ),
     ] = "auto"
     memory: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="Memory to aim at, e.g. 4GB; more may be taken. Default 60 % of what is free.",
-            rich_help_panel=METHOD,
-        ),
+        str | None, METHOD("Memory to aim at, e.g. 4GB; more may be taken. Default 60 % of what is free.", "SIZE")
     ] = None
-    seed: Annotated[
-        int | None,
-        typer.Option(help="For tests and studies only: makes the random order repeatable.", rich_help_panel=METHOD),
-    ] = None
+    seed: Annotated[int | None, METHOD("For tests and studies only: makes the random order repeatable.")] = None
 
 
 @dataclass(frozen=True)
@@ -148,22 +123,12 @@ class Written:
     """What is written, and how."""
 
     out: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Folder of the release, or the URL of a database, with ?schema=NAME at its end.",
-            rich_help_panel=OUTPUT,
-        ),
+        str | None, OUTPUT("Folder of the release, or the URL of a database, with ?schema=NAME at its end.", "FOLDER")
     ] = None
     formulas: HowFormulas = "keep"
     save_policy: SavePolicy = None
     audit: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="With --person: private file to recount people with; default FOLDER.audit.json.",
-            rich_help_panel=OUTPUT,
-        ),
+        Path | None, OUTPUT("With --person: private file to recount people with; default FOLDER.audit.json.", "FILE")
     ] = None
     overwrite: Overwrite = False
     details: Details = False

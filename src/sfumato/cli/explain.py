@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sfumato.cli.options import argument
 from sfumato.errors import PolicyError
 
 EXAMPLE = """\b
@@ -68,9 +69,7 @@ LIMITS = (
 
 
 def help(
-    word: Annotated[
-        list[str] | None, typer.Argument(metavar="[WORD]...", show_default=False, help="What to look for.")
-    ] = None,
+    word: Annotated[list[str] | None, argument("[WORD]...", "What to look for.")] = None,
 ) -> None:
     """Say what a word means, and where it stands: commands, options, models, algorithms, attacks."""
     from sfumato.cli.app import COMMANDS, GROUPS, app_of

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from sfumato.cli.options import AsJson, Population
+from sfumato.cli.options import AsJson, Population, argument, option
 from sfumato.cli.outcome import complain
 from sfumato.cli.progress import progress_bar, say_result
 from sfumato.cli.released import original_people
@@ -24,39 +24,26 @@ Example:
 
 def verify(
     release: Annotated[
-        str,
-        typer.Argument(
-            metavar="RELEASE",
-            show_default=False,
-            help="Folder of a release, or the URL of a database, with ?schema=NAME at its end.",
-        ),
+        str, argument("RELEASE", "Folder of a release, or the URL of a database, with ?schema=NAME at its end.")
     ],
     audit: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The steward's audit file, to recount people who have several records."),
+        Path | None, option("The steward's audit file, to recount people who have several records.", "FILE")
     ] = None,
     population: Population = None,
     policy: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="With --population: the policy that made the release, if its own withholds hierarchies.",
-        ),
+        option("With --population: the policy that made the release, if its own withholds hierarchies.", "FILE"),
     ] = None,
     engine: Annotated[
         Literal["auto", "memory", "spark"],
-        typer.Option(
-            metavar="WHO",
-            help="Who counts: memory (all here), spark (the server that SPARK_REMOTE names; RELEASE as it sees it), or "
+        option(
+            "Who counts: memory (all here), spark (the server that SPARK_REMOTE names; RELEASE as it sees it), or "
             "auto (the database that a release lies in; else here, one part after the other).",
+            "WHO",
         ),
     ] = "auto",
-    key: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Public key of whoever signed the folder (sfumato sign).")
-    ] = None,
-    revocations: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="With --key: statements that take signatures back.")
-    ] = None,
+    key: Annotated[Path | None, option("Public key of whoever signed the folder (sfumato sign).", "FILE")] = None,
+    revocations: Annotated[Path | None, option("With --key: statements that take signatures back.", "PATH")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Recount every promise of a release, trusting nothing but the published table.

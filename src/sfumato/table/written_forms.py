@@ -202,10 +202,7 @@ class DateForm:
         return self._python.match(text) is not None
 
     def read(self, texts: pl.Series) -> pl.Series:
-        """Read days as dates, and times of day as whole minutes or seconds after midnight; null where none is.
-
-        The day is the one that is written, whatever the zone.
-        """
+        """Read days as dates, times as minutes or seconds after midnight, null for none; zones move no day."""
         read = self._read(texts)
         for other in self.others:
             read = read.zip_with(read.is_not_null(), other.read(texts))
