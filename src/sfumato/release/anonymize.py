@@ -385,7 +385,14 @@ def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
         report = replace(report, fingerprints=fingerprint_lines(published, task))
     bound = _least_loss(task, problem) if task.bound else None
     alike = None if people is not None or encoded.height > MANY_RECORDS else _smallest_group(encoded.codes)
-    remarks = (*task.table.remarks, *exact_set_notes(generalized, losses))
+    remarks = (
+        *task.table.remarks,
+        *exact_set_notes(
+            [column.attribute for column in generalized.columns],
+            [column.form for column in generalized.columns],
+            losses,
+        ),
+    )
     findings = task.findings(encoded)
     notes = (*remarks, *_notes(solved.partition, behind, problem, task, anonymizer), *finding_notes(findings))
     others = other_losses(generalized, losses, task.table.schema)
