@@ -65,6 +65,7 @@ class FormerCompare(TypedDict, total=False):
     queries: int
     classifiers: bool
     metrics: Any
+    private: Any
 
 
 class FormerStart(TypedDict, total=False):

@@ -84,12 +84,17 @@ class Figures:
     within
         Seconds for everything. Runs that are not finished by then are left as ``"unfinished"``; the step at which each
         is ends behind the caller's back. None waits for all.
+    private
+        Labels with policies of releases under differential privacy, noisy counts or samples: each is made `repetitions`
+        times, answers the same counts, and is told beside the values at which others are off by no more. Their columns
+        are those of the table, whose schema declares their domains. No seed repeats them.
     """
 
     queries: int = 200
     classifiers: bool = False
     metrics: Mapping[str, Metric] | Sequence[str] = ()
     within: float | None = None
+    private: Mapping[str, PrivateWay] = field(default_factory=dict)
 
 
 def compare(
@@ -102,7 +107,6 @@ def compare(
     repetitions: int = 1,
     people: Compared | People = "asked",
     figures: Figures | None = None,
-    private: Mapping[str, PrivateWay] = MappingProxyType({}),
     folder: str | Path | None = None,
     seed: int | None = None,
     threads: int | None = None,
@@ -136,10 +140,6 @@ def compare(
         where the anonymizer can do so.
     figures
         What is measured of each release beside its losses.
-    private
-        Labels with policies of releases under differential privacy, noisy counts or samples: each is made `repetitions`
-        times, answers the same counts, and is told beside the values at which others are off by no more. Their columns
-        are those of the table, whose schema declares their domains. No seed repeats them.
     folder
         Where finished runs are written as they come; the same call continues with what it finds there. It is for the
         data steward alone.
@@ -173,11 +173,14 @@ def compare(
     varied, values = varied_of_call(vary, former)
     counted = {key: value for key, value in former.items() if key in ("queries", "classifiers", "metrics")}
     measured = value_of_call("compare", "figures", Figures, figures, counted)
+    if "private" in former:
+        warn("compare(private=...)", "figures=sfumato.Figures(private=...)")
+        measured = replace(measured, private=former["private"])
     queries, classifiers = measured.queries, measured.classifiers
     models, recoding, suppression_limit, own_people = _promised(models, former)
     if own_people is not None and people == "asked":
         people = own_people
-    problems = [*_setting_problems(table, measured, seed, suppression_limit), *private_problems(private)]
+    problems = [*_setting_problems(table, measured, seed, suppression_limit), *private_problems(measured.private)]
     try:
         if not isinstance(vary, str) and len(vary) != 1:
             raise PolicyError("vary: name one parameter with its values, such as {'k': [2, 5, 10]}")
@@ -203,7 +206,7 @@ def compare(
         progress, "comparing", lambda beat: _Runs(laid, ground, run_store, beat, until).all(thread_count(threads))
     )
     notes = () if table.repeated is None else (table.repeated.sentence(),)
-    beside = private_frame(private, ground, repetitions, progress, until)
+    beside = private_frame(measured.private, ground, repetitions, progress, until)
     return replace(Comparison.of(laid, outcomes, notes), private=beside)
 
 
