@@ -1,7 +1,4 @@
-"""Anonymizers: one paper, one file. Each takes a problem and returns a solution that holds no published value.
-
-The classes are loaded at first use.
-"""
+"""Anonymizers: one paper, one file; each turns a problem into a solution without a published value; loaded late."""
 
 from __future__ import annotations
 

@@ -15,6 +15,9 @@ from sfumato.kernels.grouping import count_values, histogram
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.schema import Kind, is_measured
 
+STARRED = -1
+"""Number of a suppressed cell in :attr:`ClassStatistics.published`."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SensitiveCounts:
@@ -74,10 +77,7 @@ class SensitiveCounts:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PeoplesRecords:
-    """How the records of each class are shared among its people.
-
-    `records`: int64 (c,): records in each class. `most`: int64 (c,): records of the person who has most of them.
-    """
+    """The records of each class, int64 (c,), and those of the person who has `most` of them, int64 (c,)."""
 
     records: NDArray[np.int64]
     most: NDArray[np.int64]

@@ -33,10 +33,7 @@ def brought_here(policy: Policy, *, to_database: bool, bound: bool) -> str | Non
 
 
 def goes_to_disk(choice: EngineChoice, source: str | Path, policy: Policy, *, bound: bool, quiet: bool) -> bool:
-    """Tell whether the disk engine makes the release; if nobody asked for it, say why.
-
-    Raises ``PolicyError`` when options contradict each other.
-    """
+    """Tell whether the disk engine makes the release, and why if nobody asked; PolicyError when options contradict."""
     if choice.engine == "memory":
         if choice.memory is not None:
             raise PolicyError("--memory: bounds the disk engine; leave it out, or leave --engine memory out")

@@ -1,7 +1,4 @@
-"""Help that fits a screen: one line for each option; ``--help-all`` prints everything that can be said.
-
-The first page names the commands by what they are for.
-"""
+"""Help that fits a screen: a line for each option, commands by what they are for; ``--help-all`` prints all."""
 
 from __future__ import annotations
 

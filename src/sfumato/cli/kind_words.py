@@ -54,10 +54,7 @@ class KindWritten:
         save: Callable[..., Path],
         text: Callable[[Any], str] = str,
     ) -> None:
-        """Make a release, write it and say what it is; write the policy. Either where it is asked for.
-
-        `text`: what is said of the release on the screen.
-        """
+        """Make a release, write it and its policy where asked for, and say what it is; `text`: what the screen says."""
         from sfumato.cli.anonymize import say_formulas
 
         if self.out is not None:

@@ -417,10 +417,7 @@ _FREQUENT, _LONG_TAIL = 5, 0.8
 
 
 def frequencies(data: str, frame: pl.DataFrame, place: str) -> pl.DataFrame:
-    """Count the records of each value of age, sex and place.
-
-    Returns: data, attribute, value (text), at (the age, or the value's rank by falling frequency), records.
-    """
+    """Count records by age, sex and place; returns data, attribute, value (text), at (age or rank), records."""
     parts = []
     for name in ("age", "sex", place):
         counted = frame.group_by(pl.col(name).alias("value")).len("records")

@@ -25,7 +25,6 @@ from sfumato.findings.review import Finding
 from sfumato.former import FormerAnonymize, settings_of_call
 from sfumato.metrics import Losses, measure_losses
 from sfumato.metrics.cell_losses import peoples_penalty
-from sfumato.models.k_map import DeltaPresence
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import least_class_size, limits_of_values, of_population, smallest_allowed
 from sfumato.models.sensitive import WholeTableModel, whole_table_models
@@ -53,6 +52,7 @@ from sfumato.release.release import Release
 from sfumato.release.reports import KindReport, Report
 from sfumato.release.suppression import allowed_solution
 from sfumato.release.task import (
+    DELTA_PRESENCE,
     STEPS,
     Arguments,
     Task,
@@ -337,11 +337,7 @@ def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
 
 
 def solved_task(task: Task, anonymizer: Anonymizer) -> SolvedTask:
-    """Encode, partition and recode.
-
-    Raises ``UnsatisfiableError`` when the models cannot be met. Raises ``SfumatoError`` with what is wrong with
-    settings or columns.
-    """
+    """Encode, partition and recode; UnsatisfiableError when no models hold, SfumatoError for settings and columns."""
     task.step("encoding", 1)
     encoded = task.encoded()
     problem = problem_of(task, anonymizer, encoded)
@@ -389,7 +385,14 @@ def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
         report = replace(report, fingerprints=fingerprint_lines(published, task))
     bound = _least_loss(task, problem) if task.bound else None
     alike = None if people is not None or encoded.height > MANY_RECORDS else _smallest_group(encoded.codes)
-    remarks = (*task.table.remarks, *exact_set_notes(generalized, losses))
+    remarks = (
+        *task.table.remarks,
+        *exact_set_notes(
+            [column.attribute for column in generalized.columns],
+            [column.form for column in generalized.columns],
+            losses,
+        ),
+    )
     findings = task.findings(encoded)
     notes = (*remarks, *_notes(solved.partition, behind, problem, task, anonymizer), *finding_notes(findings))
     others = other_losses(generalized, losses, task.table.schema)
@@ -416,7 +419,7 @@ def _recounted(anonymizer: Anonymizer, *counted: Any) -> Verification:
     try:
         return verified(*counted)
     except VerificationError as error:
-        asked = any(isinstance(model, DeltaPresence) for model in counted[2])
+        asked = any(model.name == DELTA_PRESENCE for model in counted[2])
         if not asked or getattr(anonymizer, "knows_regions", False):
             raise
         raise UnsatisfiableError(

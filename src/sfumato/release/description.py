@@ -352,10 +352,7 @@ def described_hierarchy(hierarchy: Hierarchy, published: set[str]) -> dict[str, 
 
 
 def read_description(text: str) -> tuple[Description, dict[str, TableFacts]]:
-    """Parse ``release.json``; return the description and what it says of the file of each table.
-
-    Raises ``VerificationError`` when it is not one, or is of a later format.
-    """
+    """Parse ``release.json``; return description and facts of files, or raise VerificationError."""
     try:
         content = _in_this_format(unambiguous(text))
         facts = {name: TableFacts.of(entry) for name, entry in content["tables"].items()}

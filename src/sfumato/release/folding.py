@@ -173,10 +173,7 @@ def solution_apart(
 
 
 def settled_apart(among: Problem, found: Partition, people: PeopleBehind, limit: PeoplesLimit, task: Task) -> Partition:
-    """Leave people out until everything holds in the classes that a reader will see.
-
-    Whoever is left out may make classes alike that were not; every round has fewer classes.
-    """
+    """Leave people out until all holds in the classes that a reader sees; each round has fewer classes."""
     # The limit of fingerprints is on what somebody has in one class, and that may grow when classes are merged.
     merging = may_break(among) or task.people.fingerprint_k is not None
     while True:

@@ -66,11 +66,7 @@ class FilesInARow:
 
     @classmethod
     def of(cls, folder: Path, facts: TableFacts) -> FilesInARow:
-        """Open the files of a release's table.
-
-        Raises ``InputError`` when one has other columns than ``release.json`` says, or holds other types than the
-        first.
-        """
+        """Open the files of a table; InputError when columns or types differ from ``release.json`` or the first."""
         files: list[BatchSource] = []
         header = None
         for path in (folder / name for name in facts.files):

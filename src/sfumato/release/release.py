@@ -50,10 +50,7 @@ def in_declared_order(frame: pl.DataFrame, orders: Mapping[str, Sequence[str]]) 
 
 
 def as_pandas(frame: pl.DataFrame, orders: Mapping[str, Sequence[str]]) -> Any:
-    """Return a frame as pandas has it; categories are ordered where each is an original value of a declared order.
-
-    Raises ``PolicyError`` when pandas is not installed.
-    """
+    """Return a frame as pandas has it, categories ordered where the order is declared; PolicyError without pandas."""
     try:
         import pandas as pd
     except ImportError:

@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError, SfumatoError, VerificationError, raise_all
 from sfumato.models.checks import Check, Outcome
-from sfumato.models.likeness import compared_with_original
+from sfumato.models.reference import compared_with_original
 from sfumato.models.says import of_population
 from sfumato.progress import Progress, beating, shown
 from sfumato.published import Published
 from sfumato.published.checks.generalized import Attested, Verification, suppression_check
-from sfumato.published.checks.population import Register
 from sfumato.published.checks.recount import recount
 from sfumato.published.protocol import Roles, roles_of
 from sfumato.registry import OWN_KINDS, loaded
@@ -447,7 +446,11 @@ def _recount(
     whom: NDArray[np.int32] | Attested | None = description.attested if people is None else people
     if population is not None and not of_population(known):
         raise PopulationError("population: no promise of this release speaks of a population; leave it out")
-    register = None if population is None else Register(population, policy.recoding())
+    register = None
+    if population is not None:
+        from sfumato.published.checks.population import Register
+
+        register = Register(population, policy.recoding())
     counted = recount(published, known, description.attributes(), whom, register)
     labels = label_checks(policy, published)
     return _with_files(counted, description, policy, roles_of(published), (*first, *labels), beside)

@@ -539,10 +539,7 @@ def trees_of(reading: Policy | None, people: pl.DataFrame) -> Covers:
 
 
 def _in_chunks(known: _Known, who: Marks, count: Callable[[NDArray[np.int64]], Left]) -> list[Left]:
-    """Count for some people, a few at a time: from rows of each value, float64 (m, v), to rows and values, (m, 2).
-
-    Rows are those for each record that a person has.
-    """
+    """Count for some people from rows of each value, float64 (m, v), to rows and values, (m, 2), a few at a time."""
     people = np.flatnonzero(who)
     chunks = [people[start : start + AT_ONCE] for start in range(0, len(people), AT_ONCE)]
     counted = ((some, count(some)) for some in chunks)

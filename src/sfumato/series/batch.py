@@ -202,10 +202,7 @@ def _key_of(source: object, policy: Policy, key: PersonKey) -> tuple[Header | No
 
 
 def key_read(opened: TableSource, key: PersonKey, reading: ValueReading) -> pl.Series:
-    """Read the key of people out of a source, null where there is none; of several columns as one.
-
-    Raises ``InputError`` when it cannot be read.
-    """
+    """Read the key of people out of a source, null where none is, several columns as one; raises InputError."""
     parts = opened.read(key_columns(key))
     return one_key([with_missing(kept_column(part, reading), reading) for part in parts])
 

@@ -579,10 +579,7 @@ def _make_room(folder: Path, cipher: LedgerCipher | None) -> None:
 
 
 def take_back_start(folder: Path, series: Path, cipher: LedgerCipher | None) -> None:
-    """Take away the ledger of a start that was killed before its series was there.
-
-    Raises ``InputError`` when it is the ledger of a series that lies elsewhere, or none.
-    """
+    """Take away the ledger of a start that was killed before its series; InputError when it is another's."""
     names = {path.name for path in folder.iterdir()}
     if FILE in names:
         state = Ledger.read(folder, cipher)

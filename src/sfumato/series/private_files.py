@@ -61,11 +61,7 @@ class LedgerCipher:
         return MARK + self.name + nonce + AESGCM(self.secret).encrypt(nonce, content, MARK + name.encode())
 
     def opened(self, path: Path, stored: bytes) -> bytes:
-        """Decrypt what a file holds.
-
-        Raises ``InputError`` when it is not encrypted, or with another key. Raises ``VerificationError`` when it was
-        changed.
-        """
+        """Decrypt a file; InputError for none, or another key, VerificationError when it was changed."""
         from cryptography.exceptions import InvalidTag
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 

@@ -1,7 +1,4 @@
-"""People with several records: who they are, and a table that has each of them once.
-
-Letters: n records, p people, q quasi-identifying attributes, s sensitive attributes.
-"""
+"""People with several records, each once. Letters: n records, p people, q known, s sensitive attributes."""
 
 from __future__ import annotations
 

@@ -259,10 +259,7 @@ class LatticeNodes:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _NodeClasses:
-    """The classes of a node, of which some have to be suppressed.
-
-    `class_of`, int32 (n,); `among`, bool (n,), the records that count; `people`, int64 (c,), of a population.
-    """
+    """The classes of a node: `class_of`, int32 (n,); `among`, bool (n,), records that count; `people`, int64 (c,)."""
 
     start: FeasibleProblem
     whole: RegionModels

@@ -157,10 +157,7 @@ class DeFinetti(Checked):
 
 
 def _of_others(model: NaiveBayes, cohort: Cohort, truth: NDArray[np.int64]) -> tuple[Beliefs, float]:
-    """Guess the likeliest value of people who are not in the data, by what is known of their records together.
-
-    Also returns the share of them who have the most frequent value.
-    """
+    """Guess the likeliest value of outsiders by all that is known of them; also the share with the commonest value."""
     known = cohort.known
     others = known.places[known.places >= cohort.members]
     outside, person = truth[cohort.members :], known.person_of[cohort.members :] - cohort.insiders

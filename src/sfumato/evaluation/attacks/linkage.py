@@ -327,10 +327,7 @@ def known_attributes(
 
 
 def _most_telling(frame: pl.DataFrame, names: Sequence[str], count: int) -> tuple[str, ...]:
-    """Choose attributes one after the other so that most records become unique, then most vectors distinct.
-
-    Ties go to the first in order. Cost O(q · count · n).
-    """
+    """Choose attributes that make most records unique, then most vectors distinct; O(q · count · n)."""
     codes = {name: (distinct := distinct_of(frame[name])).rank_of[distinct.raw].astype(np.uint32) for name in names}
     chosen: list[str] = []
     for _ in range(count):

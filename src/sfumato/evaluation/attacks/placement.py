@@ -612,10 +612,7 @@ def _covered(
 def _densest(
     covered: _Covered, sizes: NDArray[np.int64], people: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return pairs of a person and a class where the chances add up to most, records that fit no other, and the sum.
-
-    The last two are int64 and float64 (people,).
-    """
+    """Return pairs (person, class) of the likeliest match, records that fit no other, int64, and sums, float64."""
     cells, cell_of = np.unique(covered.person[covered.record] * len(sizes) + covered.owner, return_inverse=True)
     chances = np.bincount(cell_of, (covered.times / np.maximum(covered.rows, 1))[covered.record], minlength=len(cells))
     person = cells // len(sizes)

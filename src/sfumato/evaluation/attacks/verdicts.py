@@ -312,10 +312,7 @@ def _share(rate: Rate) -> str:
 
 
 def judging_curve(success: Rate, control: Rate | None, curve: BeliefCurve | None) -> BeliefCurve:
-    """Return all shares that a verdict looks at: those of the curve, and the people of whom something is claimed.
-
-    Without a curve it is one look at everybody who was tried.
-    """
+    """Return all shares that a verdict looks at: those of the curve and of claims, or everybody who was tried."""
     if curve is not None and not curve.claims:
         return curve
     tried = CurvePoint(1.0, success, control)

@@ -322,10 +322,7 @@ def estimate_histogram(joint: Joint, name: str, bins: Bins) -> Floats:
 
 
 def contingency_table(joint: Joint, one: str, other: str, bins: Mapping[str, Bins]) -> Floats:
-    """Return the expected number of records in each pair of bins of two attributes, (b + 1, b' + 1).
-
-    Cost of one query for each bin of the attribute that has fewer bins.
-    """
+    """Return expected records in each pair of bins, (b + 1, b' + 1), at a query for each bin of the smaller one."""
     if bins[other].count < bins[one].count:
         flipped: Floats = contingency_table(joint, other, one, bins).T
         return flipped

@@ -291,10 +291,7 @@ def _least_distance(small: int, node: int, tree: RecordTree, loss: ClassLoss, gr
 def _nearest(
     small: int, tree: RecordTree, loss: ClassLoss, groups: GrowingGroups, stack: Int64s, bounds: Floats
 ) -> int:
-    """Find the nearest group, among equals the one with the first row, else −1.
-
-    Ends: each node is visited once. Capacity: nodes that wait are distinct.
-    """
+    """Find the nearest group, on ties of the first row, or −1. Ends: nodes come once. Capacity: those that wait."""
     _price(small, loss, groups)
     best = np.inf
     found = NONE

@@ -252,10 +252,7 @@ def furthest(
     codes: Codes, left: Int64s, alive: Int64s, tree: RecordTree, loss: ClassLoss, grown: Grown, stack: Int64s,
     bounds: Floats,
 ) -> int:  # fmt: skip
-    """Find the record whose joining costs the class most; see :func:`nearest`.
-
-    Ends: each node is visited once. Capacity: nodes that wait are distinct.
-    """
+    """Find the record that costs most; see :func:`nearest`. Ends: nodes come once. Capacity: those that wait."""
     best = -1.0
     found = NONE
     stack[0] = 0

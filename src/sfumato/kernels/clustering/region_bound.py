@@ -227,10 +227,7 @@ def _greedy(
 def _within(
     codes: Codes, most: float, tree: RecordTree, loss: ClassLoss, grown: Grown, stack: Int64s, candidates: Int64s
 ) -> int:
-    """List the records that are nearer than `most`.
-
-    Ends: each node is visited once. Capacity: nodes that wait, and records, are distinct.
-    """
+    """List records nearer than `most`. Ends: each node is visited once. Capacity: nodes that wait, and records."""
     count = 0
     stack[0] = 0
     waiting = 1

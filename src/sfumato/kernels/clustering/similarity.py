@@ -542,10 +542,7 @@ def chain_distances(tree: PrefixTree, measure: Measure, chain: Chain, walk: Tree
 
 @inlined
 def _listed(level: int, own: int, measure: Measure, chain: Chain) -> int:
-    """List the values that are left, the own one first; returns how many there are.
-
-    Capacity: each value of the level is listed once.
-    """
+    """List the values that are left, the own one first; returns their number. Capacity: each value once."""
     start = measure.offsets[level]
     chain.order[start] = own
     listed = 1

@@ -222,10 +222,7 @@ def drop_class(one: int, classes: LocalClasses) -> None:
 
 @inlined
 def class_rows(first: int, second: int, classes: LocalClasses) -> Int64s:
-    """Return the rows of two classes together, int64, rising; `second` may be −1.
-
-    Ends: each member is there once. Capacity: a class lists as many rows as its size.
-    """
+    """Return the rows of two classes, int64, rising; `second` may be −1. Ends: once each. Capacity: their sizes."""
     size = classes.sizes[first] + (classes.sizes[second] if second >= 0 else 0)
     rows = np.empty(size, np.int64)
     count = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.classes.partition import group_records
 from sfumato.classes.people import counted_people, largest_of
-from sfumato.classes.statistics import ClassStatistics, class_statistics, counted_statistics
+from sfumato.classes.statistics import STARRED, ClassStatistics, class_statistics, counted_statistics
 from sfumato.errors import VerificationError, raise_all
 from sfumato.kernels.grouping import first_records
 from sfumato.models.checks import Check as Check
@@ -22,11 +22,9 @@ from sfumato.models.checks import promise_words, unknown_original, unknown_popul
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import of_population, says, speak_of
 from sfumato.models.sensitive import WholeTableModel
-from sfumato.models.starred_k_anonymity import STARRED
 from sfumato.numbers import counted, percent, plural
 from sfumato.parallel import each, worth_starting
 from sfumato.published.checks.people import ATTESTED, NO_STEP, PeopleFound, WishesFound, attested_checks, wishes_found
-from sfumato.published.checks.population import Register
 from sfumato.published.protocol import Roles
 from sfumato.recoding.notation import STAR
 from sfumato.table.distinct import FEW, as_categories, private_categorical, texts_of
@@ -35,6 +33,9 @@ from sfumato.table.person_keys import STEPS, STEPS_OF_L, steps_of
 from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
+
+if TYPE_CHECKING:
+    from sfumato.published.checks.population import Register
 
 # The published values of each class as numbers, for models of single values.
 
