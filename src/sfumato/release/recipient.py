@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Form
 from sfumato.errors import InputError, PolicyError
-from sfumato.published import PublishedTable
+from sfumato.published import Published, PublishedTable
 from sfumato.published.protocol import named
 from sfumato.recoding.cells import CellColumn, Cells, Domain, check_domain, filled_ends, in_form, read_cells
 from sfumato.recoding.choice import Recoding
@@ -597,7 +597,11 @@ def open_release(release: Release | str | Path, *, domain: Domain | None = None)
     True
     """
     opened = read_release(release)
-    published = opened.published
+    return open_published(opened.published, opened.policy, domain or {})
+
+
+def open_published(published: Published, policy: PublishedPolicy, domain: Domain) -> OpenRelease:
+    """Open a published table; see :func:`open_release`."""
     if not isinstance(published, PublishedTable):
         raise InputError(
             f"is a release of the kind {published.kind}: no row of it is a record, so that no figure of records is "
@@ -612,9 +616,9 @@ def open_release(release: Release | str | Path, *, domain: Domain | None = None)
         published.data,
         published.quasi_identifying,
         published.sensitive,
-        opened.policy.recoding(),
-        _settings(opened.policy),
-        dict(domain or {}),
+        policy.recoding(),
+        _settings(policy),
+        dict(domain),
     )
     check_domain(found.domain, list(found.columns.values()))
     return found
