@@ -42,7 +42,7 @@ from sfumato.comparison.plan import (
     run_part,
     run_release,
 )
-from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
+from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all, said_plainly
 from sfumato.evaluation.inputs import hold_out
 from sfumato.evaluation.utility.joint import Original
 from sfumato.former import FormerCompare, refuse_others, value_of_call, varied_of_call, warn
@@ -431,7 +431,8 @@ class _RunStore:
         self._folder = folder
         self._lock = Lock()
         self._identity = json.loads(json.dumps(identity))
-        _said_plainly(folder, self._open)
+        with said_plainly(f"{folder}: the comparison"):
+            self._open()
 
     def finished(self) -> dict[str, RunOutcome]:
         """Return the runs that were finished before, by their keys; a line that was cut off is ignored."""
@@ -449,7 +450,8 @@ class _RunStore:
 
     def add(self, outcome: RunOutcome) -> None:
         """Record a finished run on disk."""
-        _said_plainly(self._folder, lambda: self._append(json.dumps(outcome.to_dict())))
+        with said_plainly(f"{self._folder}: the comparison"):
+            self._append(json.dumps(outcome.to_dict()))
 
     def _append(self, line: str) -> None:
         with self._lock, (self._folder / _RUNS).open("a", encoding="utf-8") as file:
@@ -504,11 +506,3 @@ def _read(path: Path) -> Any:
 def _holds_something(folder: Path) -> bool:
     entries: Iterable[Path] = folder.iterdir() if folder.is_dir() else (folder,)
     return any(True for _ in entries)
-
-
-def _said_plainly(folder: Path, work: Any) -> None:
-    try:
-        work()
-    except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else "unknown reason"
-        raise InputError(f"{folder}: the comparison cannot be written ({reason})") from None
