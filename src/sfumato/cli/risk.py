@@ -9,16 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from sfumato.cli.options import (
-    OUTPUT,
-    AsJson,
-    Overwrite,
-    Panel,
-    PolicyFile,
-    RoleOptions,
-    Settings,
-    argument,
-)
+from sfumato.cli.options import OUTPUT, AsJson, Overwrite, Panel, PolicyFile, RoleOptions, Settings, argument
 from sfumato.cli.outcome import complain
 from sfumato.cli.progress import progress_bar, say_result
 from sfumato.cli.released import original_people

@@ -422,12 +422,7 @@ _RUNS = "runs.jsonl"
 
 
 class _RunStore:
-    """The finished runs of one comparison in one folder; one line each, written as soon as a run is done.
-
-    `folder`: created if it does not exist; its parent must exist. `identity`: what distinguishes this comparison from
-    every other: settings, and a fingerprint of the table. Raises ``InputError`` when the folder holds another
-    comparison, or something else, or cannot be written.
-    """
+    """The finished runs of a comparison in a folder, a line each; InputError when it holds something else."""
 
     def __init__(self, folder: Path, identity: Mapping[str, Any]) -> None:
         self._folder = folder

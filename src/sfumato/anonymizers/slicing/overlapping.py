@@ -410,10 +410,7 @@ def _degrees_of(
 
 
 def _fuzzy(
-    correlations: NDArray[np.float64],
-    distances: NDArray[np.float64],
-    columns: int,
-    clustering: OverlappingClustering,
+    correlations: NDArray[np.float64], distances: NDArray[np.float64], columns: int, clustering: OverlappingClustering
 ) -> FuzzyClusters:
     if clustering.space == "medoid":
         return fuzzy_c_medoids(distances, columns, clustering.fuzzifier)

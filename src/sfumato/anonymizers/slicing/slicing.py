@@ -253,11 +253,7 @@ def _notes(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _RecodedColumns:
-    """Columns whose values were generalized, by place.
-
-    `numbers`, int32 (n,): number of each record's published value. `tables`: what their quasi-identifying attributes
-    publish.
-    """
+    """Columns whose values were generalized: `numbers`, int32 (n,), of published values; `tables` of attributes."""
 
     numbers: dict[int, NDArray[np.int32]]
     tables: dict[int, GeneralizedTable]

@@ -455,12 +455,7 @@ class _RiskInputs:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _OpenedTable:
-    """A table whose quasi-identifying columns are known.
-
-    `attributes`: How to read a population in the same way. `recoding`: How it was published; None for an original
-    table. `numbering`: The column of a release that numbers the people of each class, if all its quasi-identifying
-    columns are named. `of_people`: Whether promises of a release are about people with several records.
-    """
+    """A table with known columns: `attributes`, `recoding` or None, `numbering` column, `of_people` as promised."""
 
     frame: pl.DataFrame
     names: tuple[str, ...]
@@ -486,10 +481,7 @@ class _OpenedTable:
 
 
 def opened(
-    table: object,
-    quasi_identifying: Sequence[str] | None,
-    beside: Sequence[str | None],
-    recoding: Recoding | None,
+    table: object, quasi_identifying: Sequence[str] | None, beside: Sequence[str | None], recoding: Recoding | None
 ) -> _OpenedTable:
     """Read a table, or take one that was already read.
 

@@ -178,11 +178,7 @@ def _deciding(model: PrivacyModel, part: ClassStatistics) -> ClassStatistics:
 
 
 def _of_people(
-    table: LargeTable,
-    people: NDArray[np.int32],
-    models: Sequence[PrivacyModel],
-    folder: Path,
-    promised: Sequence[str],
+    table: LargeTable, people: NDArray[np.int32], models: Sequence[PrivacyModel], folder: Path, promised: Sequence[str]
 ) -> Verification:
     """Count people; those of a class are in one file, and no others."""
     table, promises = _without_promises(table, promised)

@@ -138,9 +138,28 @@ def _frame_of(document: Any) -> pl.DataFrame:
         if all(_is_column(each) for each in columns) and len({len(each) for each in columns}) == 1:
             return pl.DataFrame(dict(zip_longest(document, columns)))
         lists = [each for each in document.values() if isinstance(each, list) and each and isinstance(each[0], dict)]
+        lists = lists or _lists_inside(document)
         if len(lists) == 1:
             return _frame_of(lists[0])
     raise InputError(NO_TABLE)
+
+
+_DEEPEST = 3
+
+
+def _lists_inside(document: Any, depth: int = 1) -> list[Any]:
+    """Return the lists of records, or of rows below names, that lie in objects of a document."""
+    if depth > _DEEPEST or not isinstance(document, Mapping):
+        return []
+    found = [each for each in document.values() if isinstance(each, list) and _is_table(each)]
+    return found or [each for inner in document.values() for each in _lists_inside(inner, depth + 1)]
+
+
+def _is_table(rows: list[Any]) -> bool:
+    if len(rows) > 1 and all(isinstance(each, list) for each in rows):
+        return all(isinstance(name, str) for name in rows[0]) and len({len(row) for row in rows}) == 1 < len(rows[0])
+    # Descriptions of columns, which stand beside records, have other keys than these.
+    return len(rows) > 1 and all(isinstance(each, dict) for each in rows)
 
 
 def _are_records(document: Mapping[str, Mapping[str, Any]]) -> bool:
