@@ -9,16 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from sfumato.cli.options import (
-    OUTPUT,
-    AsJson,
-    Overwrite,
-    Panel,
-    PolicyFile,
-    RoleOptions,
-    Settings,
-    argument,
-)
+from sfumato.cli.options import OUTPUT, AsJson, Overwrite, Panel, PolicyFile, RoleOptions, Settings, argument
 from sfumato.cli.outcome import complain
 from sfumato.cli.progress import progress_bar, say_json
 from sfumato.cli.released import original_people
@@ -132,14 +123,17 @@ def risk(
             whole,
             quasi_identifying=all_names(roles.quasi) or None if is_release(table) else None,
             population=everybody,
-            sample=Sample(known.sampling_fraction, known.weights, known.household, measured.log_linear_estimate),
+            sample=Sample(
+                known.sampling_fraction,
+                known.weights,
+                known.household,
+                measured.log_linear_estimate,
+                [names_in(names) for names in measured.log_linear_terms or ()] or measured.log_linear,
+            ),
             thresholds=measured.threshold or DEFAULT,
             special_uniques=measured.special_uniques,
             combinations=measured.combinations,
             wildcards=measured.wildcards,
-            log_linear=[names_in(names) for names in measured.log_linear_terms]
-            if measured.log_linear_terms
-            else measured.log_linear,
             threads=measured.threads,
             progress=progress,
         )

@@ -41,12 +41,7 @@ GOOD, BAD, OPEN, NONE = "✓", "✗", "!", "–"
 _COLOURS = {GOOD: "\x1b[32m", BAD: "\x1b[31m", OPEN: "\x1b[33m"}
 
 
-_MARKS = {
-    Outcome.HOLDS: GOOD,
-    Outcome.BROKEN: BAD,
-    Outcome.UNDECIDABLE: NONE,
-    Outcome.ABSENT: BAD,
-}
+_MARKS = {Outcome.HOLDS: GOOD, Outcome.BROKEN: BAD, Outcome.UNDECIDABLE: NONE, Outcome.ABSENT: BAD}
 
 
 @dataclass(frozen=True)

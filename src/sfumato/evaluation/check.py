@@ -245,11 +245,7 @@ def read_as_texts(source: object, schema: Schema, **reading: Any) -> Table:
 def _opened(
     table: object, quasi_identifying: object, sensitive: object, person: str | Sequence[str] | None = None
 ) -> Table:
-    """Read a table, or take one that was already read; it keeps the two roles alone.
-
-    `table`, `quasi_identifying`, `sensitive`, `person`: As :func:`sfumato.check` takes them. Raises SfumatoError with
-    everything that is wrong with the arguments, or else with the table and its columns.
-    """
+    """Read a table, or take one as read, with its two roles alone; SfumatoError with all that is wrong."""
     problems = [
         f"{name}: must be a list of column names"
         for name, given in (("quasi_identifying", quasi_identifying), ("sensitive", sensitive))

@@ -23,7 +23,6 @@ from sfumato.recoding.choice import Recoding
 from sfumato.recoding.notation import STAR
 from sfumato.release.agreement import PublishedPolicy
 from sfumato.release.release import Release, as_pandas
-from sfumato.release.slopes import slope_bounds
 from sfumato.release.verify import read_release
 from sfumato.table.schema import Kind
 
@@ -399,6 +398,8 @@ class OpenRelease:
         solution = np.linalg.pinv(design)
         estimate = solution @ middle[target]
         if loose:
+            from sfumato.release.slopes import slope_bounds  # only a regression on one column needs it
+
             ends = slope_bounds(low[names[0]], high[names[0]], low[target], high[target])
         else:
             # Linear in the target: each record counts with the end that moves the coefficient farthest.
