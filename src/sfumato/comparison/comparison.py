@@ -16,16 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.comparison.plan import (
-    DONE,
-    UNFINISHED,
-    Plan,
-    Promise,
-    RunOutcome,
-    SharedWork,
-    plan_lines,
-    prepared,
-)
+from sfumato.comparison.plan import DONE, UNFINISHED, Plan, Promise, RunOutcome, SharedWork, plan_lines, prepared
 from sfumato.drawing import AXES, LOGARITHMIC, Drawing, canvas, canvases, curves_svg, legend, style_of, svg_of, tick_at
 from sfumato.errors import InputError, PolicyError
 from sfumato.evaluation.utility.measure import error_figures

@@ -11,12 +11,7 @@ from numpy.typing import NDArray
 from sfumato.classes.statistics import SensitiveCounts
 from sfumato.kernels.predicates import BETA, BETA_ENHANCED, DELTA
 from sfumato.models.protocol import TOLERANCE
-from sfumato.models.reference import (
-    ComparingModel,
-    Reference,
-    distinct_values,
-    ratios,
-)
+from sfumato.models.reference import ComparingModel, Reference, distinct_values, ratios
 from sfumato.options import Limit
 
 # β-likeness: no sensitive value becomes much more likely inside a class; frequent values may have a tighter bound.

@@ -491,6 +491,8 @@ def not_on_disk(policy: Policy) -> list[str]:
         found += not_dealt(anonymizer, policy, cure)
     if policy.output.format not in PLAIN:
         found.append(f"engine: the disk engine writes {' or '.join(PLAIN)}, not {policy.output.format}; {cure}")
+    if policy.output.cells is not None:
+        found.append(f"engine: the disk engine writes labels alone, without output.cells; {cure}")
     if getattr(anonymizer, "strata", None):
         found.append(f"engine: parts are solved by themselves, each of which would need whole strata; {cure}")
     if policy.withstand:

@@ -360,18 +360,7 @@ def slicing_balls(
         while left > 1 and issue < width:
             rated = mine < starts[center + 1] and issues[mine] == issue
             left, evaluated, following = _cut(
-                center,
-                issue,
-                rated,
-                mine,
-                candidates,
-                left,
-                cursors,
-                starts,
-                issues,
-                codes,
-                steps,
-                null,
+                center, issue, rated, mine, candidates, left, cursors, starts, issues, codes, steps, null
             )
             evaluations += evaluated
             mine += rated

@@ -65,11 +65,7 @@ _ROW = "row of table {}"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _FittedTable:
-    """What fitting came to.
-
-    `weights`, float64 (m,): expected records of every combination. `rounds`: passes over all tables. `difference`:
-    largest difference to a count that is left, as a share of all records.
-    """
+    """What fitting came to: `weights`, float64 (m,); `rounds` over all tables; largest `difference`, as a share."""
 
     weights: _Floats
     rounds: int

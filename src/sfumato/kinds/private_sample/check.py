@@ -15,14 +15,7 @@ from typing import Any
 import polars as pl
 
 from sfumato.errors import PolicyError, VerificationError
-from sfumato.kinds.private.check import (
-    Declared,
-    Domain,
-    SeriesSpent,
-    read_declared,
-    role_differences,
-    series_checks,
-)
+from sfumato.kinds.private.check import Declared, Domain, SeriesSpent, read_declared, role_differences, series_checks
 from sfumato.models.checks import Check, Outcome, promise_words
 from sfumato.models.of_kinds import DifferentialPrivacy
 from sfumato.numbers import counted

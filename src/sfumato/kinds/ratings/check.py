@@ -42,10 +42,7 @@ from sfumato.parallel import each
 from sfumato.progress import Progress, silent, thread_count
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.protocol import Roles
-from sfumato.release.description import (
-    listed_names,
-    number_of_records,
-)
+from sfumato.release.description import listed_names, number_of_records
 from sfumato.release.own_kinds import OwnDescription, OwnKind
 
 # Records that rated the same non-sensitive issues in the same way, and the sums of their sensitive ratings.
