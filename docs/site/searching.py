@@ -8,13 +8,27 @@ from pathlib import Path
 from typing import Any
 
 WORDS = {
-    "docs/how-to/hierarchies.html": "hierarchy",
+    "docs/how-to/hierarchies.html": "hierarchy, dates, postcodes, codes",
+    "docs/how-to/frames.html": "pandas, polars, Jupyter notebook",
+    "docs/how-to/pipelines.html": "pipeline, exit codes, CI",
+    "docs/how-to/compute-with-a-release.html": "compute, mean, regression",
+    "docs/how-to/households.html": "households, families",
+    "docs/how-to/a-k-of-ones-own.html": "consent, own k",
+    "docs/how-to/sets.html": "sets, baskets, transactions",
+    "docs/how-to/extend.html": "plug-in, extend",
+    "docs/how-to/sign-a-release.html": "sign, signature, key",
+    "docs/how-to/containers.html": "Docker, Podman, container",
+    "docs/reference/python.html": "Python API, list of functions",
+    "docs/reference/command-line.html": "commands, options",
+    "docs/reference/release-folder.html": "release folder, files, JSON",
+    "docs/reference/traces.html": "GPS traces, trajectories",
+    "docs/everything.html": "list of everything",
     "docs/how-to/suppression.html": "suppression",
     "docs/how-to/missing-values.html": "missing values",
     "docs/how-to/attack-a-release.html": "attack",
     "docs/explanation/how-a-release-is-verified.html": "verify",
     "docs/how-to/compare.html": "compare anonymizers",
-    "docs/how-to/one-person-many-records.html": "several records per person",
+    "docs/how-to/one-person-many-records.html": "several records per person, visits",
     "docs/explanation/is-it-legal.html": "GDPR, HIPAA, law",
     "docs/how-to/policy-files.html": "policy file",
     "docs/reference/metrics.html": "information loss",
@@ -33,9 +47,9 @@ WORDS = {
     "docs/reference/randomization.html": "noise, swapping, PRAM",
     "docs/reference/series.html": "series, monthly releases",
     "docs/tutorials/the-studio.html": "studio, graphical interface",
-    "docs/install.html": "install, pip, Windows, Docker",
+    "docs/install.html": "install, pip, Windows, macOS",
     "docs/how-to/find-quasi-identifiers.html": "quasi-identifiers",
-    "docs/how-to/identifying-columns.html": "names, identifiers",
+    "docs/how-to/identifying-columns.html": "remove names, identifiers",
     "docs/how-to/large-files.html": "large files, memory",
     "docs/how-to/choose-k.html": "choose k",
     "docs/how-to/choose-an-anonymizer.html": "choose an anonymizer, algorithm",
@@ -54,7 +68,10 @@ def put_pages_first(site: Path) -> None:
     Raises ``KeyError`` when a page of `WORDS` is not there any more.
     """
     index = json.loads((site / "search.json").read_text(encoding="utf-8"))
-    index["items"] = [_leading(item) for item in index["items"] if _is_for_readers(item)]
+    pages: dict[str, list[str]] = {}
+    for item in index["items"]:
+        pages.setdefault(item["location"].partition("#")[0], []).append(f"{item['title']} {item['text']}")
+    index["items"] = [_leading(item, pages) for item in index["items"] if _is_for_readers(item)]
     gone = WORDS.keys() - {item["location"] for item in index["items"]}
     if gone:
         raise KeyError(f"docs/site/searching.py names pages that are not there: {', '.join(sorted(gone))}")
@@ -71,8 +88,9 @@ def _is_for_readers(item: dict[str, Any]) -> bool:
     return not page.startswith("api/") or bool(part and _NAME.search(name) and page != "api/errors.html")
 
 
-def _leading(item: dict[str, Any]) -> dict[str, Any]:
+def _leading(item: dict[str, Any], pages: dict[str, list[str]]) -> dict[str, Any]:
+    """Call a page what people type, and let it be found by words of all its parts: they must all be there."""
     words = WORDS.get(item["location"])
     if words is None:
         return item
-    return {**item, "title": words}
+    return {**item, "title": words, "text": " ".join(pages[item["location"]])}

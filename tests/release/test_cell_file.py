@@ -23,8 +23,8 @@ FORMS = CELLS[1:]
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_is_recounted_in_every_format(form: str, tmp_path: Path) -> None:
-    """Ten generated releases a form: sets, means, hierarchies, dates, gaps and stars, two in each format."""
-    for place, format in enumerate(FORMATS * 2):
+    """A generated release in each format: sets, means, hierarchies, dates, gaps and stars."""
+    for place, format in enumerate(FORMATS, 3):
         rng = np.random.default_rng(place)
         release = release_of(table_of(rng).with_columns(pl.col("cost").round(2)), rng)
         folder = release.save(tmp_path / f"{place}", format=format, cells=form, domain={"age": (0, 120)}, seed=place)

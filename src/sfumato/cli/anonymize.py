@@ -30,7 +30,7 @@ from sfumato.cli.options import (
 )
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar, say_json
-from sfumato.errors import InputError, PolicyError
+from sfumato.errors import InputError, PolicyError, UnsatisfiableError
 from sfumato.table.databases.address import is_database
 
 if TYPE_CHECKING:
@@ -202,7 +202,6 @@ def _with_diversity(models: Sequence[ModelWord], word: ModelWord | None) -> list
 def _cost_of(table: str, words: Words, word: ModelWord) -> str:
     """Say what a release with this diversity loses."""
     from sfumato.cli.words import policy_of
-    from sfumato.errors import UnsatisfiableError
     from sfumato.numbers import percent
     from sfumato.release.anonymize import anonymize as make_release
     from sfumato.release.reports import KindReport
@@ -226,6 +225,8 @@ def _with_answers(work: _Work) -> tuple[_Work, Sequence[Finding]]:
 
     try:
         return work, work.done()
+    except UnsatisfiableError as error:
+        raise UnsatisfiableError(*error.problems, "no release was written") from None
     except OpenFindings as error:
         answers = answers_of(error, quiet=work.quiet)
         columns = work.policy.columns

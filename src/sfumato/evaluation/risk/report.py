@@ -317,7 +317,7 @@ def _plain_combination(one: Combination) -> dict[str, Any]:
 
 
 def _risk_rows(report: RiskReport) -> list[list[str]]:
-    rows = [["risk", "highest", "average", *(f"above {threshold}" for threshold in report.thresholds)]]
+    rows = [["risk", "highest", "average", *(f"> {threshold}" for threshold in report.thresholds)]]
     for one in report.adversaries:
         above = [_records(one.above(threshold)) for threshold in report.thresholds]
         rows.append([f"  {one.name}", percent(one.highest, DIGITS), percent(one.average, DIGITS), *above])
@@ -360,10 +360,10 @@ def _rows_to_look_at(report: RiskReport) -> list[str]:
     return [f"rows above {highest} (prosecutor): {list_combinations(rows.tolist())}"]
 
 
-def list_combinations(rows: Sequence[int]) -> str:
+def list_combinations(rows: Sequence[int], most: int = FIRST_ROWS) -> str:
     """Name the first rows, and count the others."""
-    named = ", ".join(str(row) for row in rows[:FIRST_ROWS])
-    return f"{named}, and {len(rows) - FIRST_ROWS:,} more" if len(rows) > FIRST_ROWS else named
+    named = ", ".join(str(row) for row in rows[:most])
+    return f"{named}, and {len(rows) - most:,} more" if len(rows) > most else named
 
 
 def _highest_scores(special: SpecialUniques) -> list[int]:
