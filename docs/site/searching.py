@@ -15,7 +15,7 @@ WORDS = {
     "docs/how-to/households.html": "households, families",
     "docs/how-to/a-k-of-ones-own.html": "consent, own k",
     "docs/how-to/sets.html": "sets, baskets, transactions",
-    "docs/how-to/extend.html": "plug-in, extend",
+    "docs/how-to/extend.html": "custom anonymizer, model, plug-in",
     "docs/how-to/sign-a-release.html": "sign, signature, key",
     "docs/how-to/containers.html": "Docker, Podman, container",
     "docs/reference/python.html": "Python API, list of functions",
@@ -26,10 +26,10 @@ WORDS = {
     "docs/how-to/suppression.html": "suppression",
     "docs/how-to/missing-values.html": "missing values",
     "docs/how-to/attack-a-release.html": "attack",
-    "docs/explanation/how-a-release-is-verified.html": "verify",
-    "docs/how-to/compare.html": "compare anonymizers",
-    "docs/how-to/one-person-many-records.html": "several records per person, visits",
-    "docs/explanation/is-it-legal.html": "GDPR, HIPAA, law",
+    "docs/explanation/how-a-release-is-verified.html": "verify a release",
+    "docs/how-to/compare.html": "compare algorithms, anonymizers",
+    "docs/how-to/one-person-many-records.html": "several records per person, audit file",
+    "docs/explanation/is-it-legal.html": "legal, GDPR compliance, HIPAA",
     "docs/how-to/policy-files.html": "policy file",
     "docs/reference/metrics.html": "information loss",
     "docs/reference/models/delta-presence.html": "delta presence",
@@ -57,6 +57,9 @@ WORDS = {
     "docs/how-to/scikit-learn.html": "scikit-learn, machine learning",
 }
 """Page → what people type who want it. It is shown as the title of the find, with the page's own title below."""
+
+ASKED = "How to, how can I, how do I, how many; what is, which, why, is it, are they, should I, my, the, a, of, in, from, with, for."
+"""Words of questions: every word of a search must be found, and these say nothing of what is sought."""
 
 _NAME = re.compile(r"_|[a-z][A-Z]")
 """A name of the API that nobody types by chance: read_table, KAnonymity."""
@@ -93,4 +96,4 @@ def _leading(item: dict[str, Any], pages: dict[str, list[str]]) -> dict[str, Any
     words = WORDS.get(item["location"])
     if words is None:
         return item
-    return {**item, "title": words, "text": " ".join(pages[item["location"]])}
+    return {**item, "title": words, "text": " ".join([*pages[item["location"]], ASKED])}
