@@ -578,7 +578,8 @@ def question_of_text(
     is_code = bool(_CODE_NAME.search(name)) and parsed.known.str.len_chars().n_unique() == 1
     stray = None if is_code else strays(parsed.known)
     if stray is not None:
-        return _about_strays(name, stray, mask(stray.way))
+        strange = parsed.known.filter(stray.way.read(parsed.known).is_null())
+        return stray if _says_nothing(strange) else _about_strays(name, stray, mask(stray.way))
     several = has_several_units(parsed.known)
     if several:
         return InputError(
@@ -596,6 +597,15 @@ def question_of_text(
             f"that is not known; write them as 2024-12-31, or read it as text: --categorical {_quoted(name)}"
         )
     return _about_forms(name, parsed.known)
+
+
+_NO_VALUE = ("na", "n/a", "#n/a", "<na>", "nan", "null", "(null)", "\\n")
+"""What programs write, among numbers or dates, where there is no value; in small letters."""
+
+
+def _says_nothing(texts: pl.Series) -> bool:
+    """Tell whether texts among numbers or dates can be nothing but a program's word for a missing value."""
+    return bool(texts.str.strip_chars().str.to_lowercase().is_in(_NO_VALUE).all())
 
 
 def _are_days_of_another_language(known: pl.Series) -> bool:
@@ -975,7 +985,8 @@ def _text_among_types(column: pl.Series, attribute: Attribute, reading: ValueRea
 def _proposed(column: pl.Series, proposal: Proposal, reading: ValueReading) -> TypedColumn:
     """Read a column in the only way in which all of it reads, and say so."""
     parsed = parse_texts(column, None, reading.missing, strip=reading.strip, way=proposal.way)
-    remarks = _remarks(column.name, parsed, 0)
+    strange = int(parsed.strangers.sum())
+    remarks = _remarks(column.name, parsed, strange)
     if not remarks:
         words = _spelled(proposal.form)
         remarks = (f"Column {column.name!r}: every value was read as a {_what(proposal)}, written as {words}.",)

@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from sfumato.errors import InputError
+from sfumato.numbers import counted
 from sfumato.table.sources.protocol import Family, Given, TableSource
 from sfumato.table.sources.text_files import CsvFile, open_csv
 
@@ -67,11 +68,30 @@ def _open(given: Given) -> TableSource:
         document = None
     try:
         if document is None:
-            return JsonRecords(flat(_lines(content)))
-        return JsonRecords(flat(_frame_of(document)))
+            return JsonRecords(_alike(flat(_lines(content))))
+        return JsonRecords(_alike(flat(_frame_of(document))))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError, TypeError):
         records = _records(file) if document is None else enumerate(document if isinstance(document, list) else [], 1)
         raise InputError(_mistake(records, "line" if document is None else "entry")) from None
+
+
+def _alike(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return records; ``InputError`` where one has other keys alone, as a total below the others has."""
+    usual = [column.name for column in frame if column.null_count() <= _FEW_WITHOUT * frame.height]
+    rare = [name for name in frame.columns if name not in usual]
+    if usual and rare:
+        none, some = pl.all_horizontal(pl.col(usual).is_null()), pl.any_horizontal(pl.col(rare).is_not_null())
+        strange = frame.select(none & some).to_series()
+        if strange.any():
+            raise InputError(
+                f"{counted(int(strange.sum()), 'record')} have none of the keys of the others, first record "
+                f"{int(strange.arg_max() or 0) + 1}; delete what is no record"
+            )
+    return frame
+
+
+_FEW_WITHOUT = 0.05
+"""Share of the records that may lack a key that records usually have."""
 
 
 def _text(content: bytes) -> str:
