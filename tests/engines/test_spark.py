@@ -196,6 +196,18 @@ def test_by_counts(models: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert (counted.smallest_class, counted.largest_class) == (memory.smallest_class, memory.largest_class)
 
 
+def test_what_needs_too_much_memory_here_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(on_spark, "COUNTED_FROM", 0)
+    monkeypatch.setattr(on_spark, "HELD", 10_000_000)
+    monkeypatch.setattr(tasks.SparkBatches, "batches", None)
+    source = str(in_files(town(100), tmp_path / "in", 1))
+    for policy in (policy_of(TOWN_SCHEMA, MODELS[0]), policy_of(WITHOUT_BESIDE, MODELS[0], sf.Datafly())):
+        with pytest.raises(
+            PolicyError, match=r"needs the codes of all 100 records on this machine here, about 1\.3 GB"
+        ):
+            sf.anonymize_on_spark(source, policy, tmp_path / "out", memory="1GB")
+
+
 def test_a_setting_that_stops_a_job_is_named():
     with pytest.raises(InputError) as caught, spark_frames.asking_spark():
         raise RuntimeError(

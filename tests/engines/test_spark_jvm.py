@@ -39,7 +39,8 @@ def chaos(policy: sf.Policy, frame: pl.DataFrame, master: str, tmp_path: Path) -
     source = in_files(frame, tmp_path / "in", 7)
     policy.to_file(tmp_path / "policy.toml")
     own = {"PYSPARK_PYTHON": sys.executable, "RUST_LOG": "off"}
-    paths = os.pathsep.join([str(Path(sf.__file__).parents[1]), str(TESTS)])
+    before = [path for path in [os.environ.get("PYTHONPATH")] if path]
+    paths = os.pathsep.join([str(Path(sf.__file__).parents[1]), str(TESTS), *before])
     words = [str(TESTS / "engines" / "chaos.py"), str(source), str(tmp_path / "policy.toml"), str(tmp_path), master]
     ran = subprocess.run(
         [sys.executable, *words], env={**os.environ, **own, "PYTHONPATH": paths}, capture_output=True, text=True

@@ -38,8 +38,10 @@ from sfumato.errors import InputError, SfumatoError, raise_all, raise_together
 from sfumato.kernels.mondrian.cuts import Options
 from sfumato.kernels.mondrian.mondrian import SAMPLE, choose_first_cut
 from sfumato.kernels.predicates import RuleArrays
+from sfumato.kernels.types import Space
 from sfumato.metrics.cell_losses import centred_numbers, covered_counts, entropy_share, error_share, explained
 from sfumato.metrics.losses import Losses, LossSums, loss_sums, losses_of
+from sfumato.parallel import each as in_threads
 from sfumato.recoding import Recoding, recode_as_published
 from sfumato.table.columns import is_text, refuse_nested
 from sfumato.table.encoding import EncodedTable, Order
@@ -58,6 +60,8 @@ TASK = 100_000
 """Records of a task of such a stage, about."""
 MOST_VALUES = 5_000_000
 """Different values of a column whose numbers are given here, at most."""
+COLUMNS = 4
+"""Columns whose values are counted at a time."""
 HASHES = 1 << 31
 """Records are known by so many bits of their hash."""
 ENOUGH = 1.5
@@ -125,7 +129,7 @@ class Coded:
     # w: how many records are alike in all codes
     frame: Frame
     height: int  # m
-    tasks: int  # of a stage
+    tasks: int  # that there shall be of each stage, at least
 
     def close(self) -> None:
         """Let the cluster forget them."""
@@ -200,17 +204,19 @@ def counted_values(
     """
     schema, errors = opened.schema, list[SfumatoError]()
     found: dict[str, tuple[pl.Series, CodedColumn]] = {}
-    orders: tuple[Order, Order] = ("frequency", "name")
-    for attributes, order in zip((schema.quasi_identifying, schema.sensitive), orders, strict=True):
-        for name, attribute in attributes.items():
-            counted = value_counts(source, name)
-            counts = counted["count"].to_numpy()
-            raise_all(InputError, [] if int(counts.sum()) == records else [CHANGED])
-            try:
-                raw = raw_values(name, plain(counted["value"].alias(name)), counts)
-                found[name] = counted["value"], coded_column(raw, attribute, opened.reading, order)
-            except SfumatoError as error:
-                errors.append(error)
+    names = [*schema.quasi_identifying, *schema.sensitive]
+    # Spark counts several columns beside each other, and waits for nobody between them.
+    frames = in_threads(partial(value_counts, source), names, COLUMNS)
+    for name, counted in zip(names, frames, strict=True):
+        counts = counted["count"].to_numpy()
+        raise_all(InputError, [] if int(counts.sum()) == records else [CHANGED])
+        order: Order = "frequency" if name in schema.quasi_identifying else "name"
+        declared = {**schema.quasi_identifying, **schema.sensitive}[name]
+        try:
+            raw = raw_values(name, plain(counted["value"].alias(name)), counts)
+            found[name] = counted["value"], coded_column(raw, declared, opened.reading, order)
+        except SfumatoError as error:
+            errors.append(error)
     raise_together(errors)
     quasi, hidden = ([found[name] for name in some] for some in (schema.quasi_identifying, schema.sensitive))
     codes, sensitive_codes = (
@@ -227,7 +233,8 @@ def counted_values(
 @contextmanager
 def evenly(session: Any, records: int) -> Iterator[None]:
     """Have Spark share the work of a table out to tasks enough, all of which are submitted at once."""
-    wanted = {"spark.sql.shuffle.partitions": str(tasks_for(session, records)), "spark.sql.adaptive.enabled": "false"}
+    tasks = max(least_tasks(session), records // TASK)
+    wanted = {"spark.sql.shuffle.partitions": str(tasks), "spark.sql.adaptive.enabled": "false"}
     with asking_spark():
         before = {name: session.conf.get(name, None) for name in wanted}
         for name, value in wanted.items():
@@ -243,14 +250,14 @@ def evenly(session: Any, records: int) -> Iterator[None]:
                     session.conf.set(name, value)
 
 
-def tasks_for(session: Any, records: int) -> int:
-    """Return how many tasks a stage has: by the records, and at least four for each core that Spark tells of."""
+def least_tasks(session: Any) -> int:
+    """Return how many tasks a stage has at least: four for each core that Spark tells of."""
     with asking_spark():
         told = [session.conf.get(name, None) for name in ("spark.executor.instances", "spark.executor.cores")]
         known = math.prod(int(each) for each in told if each and each.isdigit())
         parallel = session.conf.get("spark.default.parallelism", None)
     cores = max(known if all(told) else 0, int(parallel) if parallel and parallel.isdigit() else 0)
-    return max(TASKS, records // TASK, 4 * cores)
+    return max(TASKS, 4 * cores)
 
 
 def _with_missing(column: CodedColumn) -> NDArray[np.int64]:
@@ -271,7 +278,7 @@ def code_records(
     from pyspark import StorageLevel
     from pyspark.sql import functions as of
 
-    tasks = tasks_for(session, records)
+    tasks = least_tasks(session)
     with asking_spark(NO_WORKERS):
         frame = source.chosen([column.attribute.name for _, column in columns])
         for place, ((values, column), code) in enumerate(zip(columns, plan.codes, strict=True)):
@@ -350,24 +357,31 @@ def first_cuts(coded: Coded, plan: Plan, progress: Callable[[int], None]) -> tup
     leaf = max(LEAST_LEAF, min(LEAF, coded.height // coded.tasks))
     cuts, parts = Cuts(), 1
     waiting = [_Range(0, *_sample(coded, plan, leaf), coded.height)]
-    space, options = space_of(plan.table.attributes), plan.options
+    space = space_of(plan.table.attributes)
     while waiting := [each for each in waiting if each.rows > leaf and len(each.weights) >= SAMPLE]:
-        level, waiting = waiting, []
-        counts = _counts(coded, plan, cuts, [each.number for each in level])
-        for each in level:
-            own, spans = _laid(each, counts[each.number], len(plan.table.attributes))
-            attribute, side = choose_first_cut(own.codes, own.weights, spans, SAMPLE, space, plan.rules, options)
-            if attribute < 0:
+        level, waiting = {each.number: each for each in waiting}, []
+        for number, counts in _counts(coded, plan, cuts, [*level]):
+            found = _cut(level[number], counts, plan, space)
+            if found is None:
                 continue
-            side = side[: plan.table.attributes[attribute].cardinality].astype(np.uint8)
-            column = counts[each.number].filter(pl.col("attribute") == attribute)
-            for right, number in enumerate(cuts.cut(each.number, attribute, side)):
-                sampled = side[each.codes[:, attribute]] == right
+            attribute, side = found
+            column, sampled = counts.filter(pl.col("attribute") == attribute), level[number]
+            for right, below in enumerate(cuts.cut(number, attribute, side)):
+                own = side[sampled.codes[:, attribute]] == right
                 rows = int(column["rows"].to_numpy()[side[column["code"].to_numpy()] == right].sum())
-                waiting.append(_Range(number, each.codes[sampled], each.weights[sampled], rows))
+                waiting.append(_Range(below, sampled.codes[own], sampled.weights[own], rows))
             parts += 1
         progress(parts)
     return cuts, parts
+
+
+def _cut(part: _Range, counts: pl.DataFrame, plan: Plan, space: Space) -> tuple[int, NDArray[np.integer]] | None:
+    """Return the attribute that a range is cut along, and the side of each of its codes; None where it is not cut."""
+    laid, spans = _laid(part, counts, len(plan.table.attributes))
+    attribute, side = choose_first_cut(laid.codes, laid.weights, spans, SAMPLE, space, plan.rules, plan.options)
+    if attribute < 0:
+        return None
+    return attribute, side[: plan.table.attributes[attribute].cardinality].astype(np.uint8)
 
 
 def _sample(coded: Coded, plan: Plan, leaf: int) -> tuple[NDArray[np.unsignedinteger], NDArray[np.int32]]:
@@ -381,18 +395,20 @@ def _sample(coded: Coded, plan: Plan, leaf: int) -> tuple[NDArray[np.unsignedint
     return codes, np.bincount(record_of, weights=found["w"].to_numpy()).astype(np.int32)
 
 
-def _counts(coded: Coded, plan: Plan, cuts: Cuts, open_ones: Sequence[int]) -> Mapping[int, pl.DataFrame]:
-    """Count the codes of each attribute in some ranges, beside the values that rules look at."""
+def _counts(coded: Coded, plan: Plan, cuts: Cuts, numbers: Sequence[int]) -> Iterator[tuple[int, pl.DataFrame]]:
+    """Count the codes of each attribute in some ranges, beside the values that rules look at; a range at a time."""
     from pyspark.sql import functions as of
 
     keys = ["part", "attribute", "code", *(f"r{place}" for place in range(len(plan.values)))]
     schema = ", ".join(f"{key} int" for key in keys) + ", w bigint, rows bigint"
     with asking_spark(NO_WORKERS):
-        task = partial(_count, pickle.dumps((plan, cuts, list(open_ones), keys)))
+        task = partial(_count, pickle.dumps((plan, cuts, list(numbers), keys)))
         added = coded.frame.mapInArrow(task, schema).groupBy(*keys)
         summed = added.agg(of.sum("w").alias("w"), of.sum("rows").alias("rows"))
-        together = pl.concat(list(in_slices(summed, *keys)))
-    return {int(part): rows for (part,), rows in together.partition_by("part", as_dict=True).items()}
+    # All counts of a range are in one slice.
+    for some in in_slices(summed, "part"):
+        for (part,), rows in some.partition_by("part", as_dict=True).items():
+            yield int(part), rows
 
 
 def _count(told: bytes, batches: Iterator[Any]) -> Iterator[Any]:
@@ -536,11 +552,11 @@ def on_groups(task: Callable[[bytes, Any], Any], told: bytes) -> Callable[[Any],
     """Return what does a task on each group of rows, a table of Arrow; Spark asks for the types that it names."""
     import pyarrow as pa
 
-    def each(rows: Any) -> Any:
+    def on_group(rows: Any) -> Any:
         return task(told, rows)
 
-    each.__annotations__ = {"rows": pa.Table, "return": pa.Table}
-    return each
+    on_group.__annotations__ = {"rows": pa.Table, "return": pa.Table}
+    return on_group
 
 
 def _route(told: bytes, batches: Iterator[Any]) -> Iterator[Any]:

@@ -19,6 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.mondrian import Mondrian
+from sfumato.anonymizers.protocol import Anonymizer
 from sfumato.classes.statistics import ClassStatistics
 from sfumato.engines.disk import PublishedColumns, part_count
 from sfumato.engines.spark import SparkBatches, SparkEngine, run_on_spark
@@ -66,6 +67,7 @@ from sfumato.table.columns import ValueReading
 from sfumato.table.header import checked_header
 from sfumato.table.large.batches import OpenedFile, checked_roles
 from sfumato.table.large.coding import CodedColumn, LargeTable
+from sfumato.table.large.memory import LEAST, gigabytes
 from sfumato.table.layout import Reading, missing_texts
 from sfumato.table.reading import named_source, with_roles
 from sfumato.table.repeated_keys import candidates
@@ -76,6 +78,9 @@ from sfumato.table.sources.spark_server import spark_layout, spark_session, spar
 from sfumato.table.table import Table
 from sfumato.table.writing import Format, write_data
 from sfumato.table.written_forms import WrittenForm
+
+HELD = 90
+"""Bytes of memory that a record takes whose codes are here, at most about (70 to 90 were measured)."""
 
 # Parts of a release that Spark's workers write into a folder which they share with this machine.
 #
@@ -319,17 +324,29 @@ class _TaskOnSpark(TaskOnDisk):
             records = int(self.found.source.frame.count())
         policy = with_choice(self.policy, records)
         if records < COUNTED_FROM or self.seed is not None or not self._by_counts(policy, opened):
-            return super().coded(opened, spill)
+            return self._coded_here(policy, records, opened, spill)
         self.there.stack.enter_context(evenly(self.found.session, records))
         self.progress("counting values", 1, STEPS)
         with named_source(self.source):
             large, self.there.values = counted_values(self.found.source, opened, records)
         failing, _ = self._rules(policy, large)
         if failing:
-            return super().coded(opened, spill)
+            return self._coded_here(policy, records, opened, spill)
         refuse_open_findings(large, policy)
         self.there.by_counts = True
         return large
+
+    def _coded_here(self, policy: Policy, records: int, opened: OpenedFile, spill: Path) -> LargeTable:
+        """Bring records here; refuse where their codes take more memory than there may be."""
+        maker, need = policy.to_anonymizer(), LEAST + HELD * records
+        if isinstance(maker, Anonymizer) and records >= COUNTED_FROM and need > self.memory:
+            raise PolicyError(
+                f"engine: {maker.name} needs the codes of all {records:,} records on this machine here, about "
+                f"{gigabytes(need)}, and {gigabytes(self.memory)} may be used; give more with --memory, or let Spark "
+                "solve it by counts: strict mondrian without a seed, people, wishes, insensitive columns, class means, "
+                "and records that are left out"
+            )
+        return super().coded(opened, spill)
 
     @staticmethod
     def _by_counts(policy: Policy, opened: OpenedFile) -> bool:

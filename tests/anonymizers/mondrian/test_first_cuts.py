@@ -98,7 +98,7 @@ def solved_apart(plan: Plan, table: EncodedTable, monkeypatch: pytest.MonkeyPatc
         asked = pickle.dumps((plan, cuts, list(open_ones), keys))
         found: Iterator[Any] = spark_counts._count(asked, iter(coded))
         added = spark_counts._added([pl.DataFrame(pl.from_arrow(pa.Table.from_batches(found)))], keys)
-        return {int(part): rows for (part,), rows in added.partition_by("part", as_dict=True).items()}
+        return [(int(part), rows) for (part,), rows in added.partition_by("part", as_dict=True).items()]
 
     monkeypatch.setattr(spark_counts, "_sample", sample)
     monkeypatch.setattr(spark_counts, "_counts", counts)

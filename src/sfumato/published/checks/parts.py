@@ -97,8 +97,9 @@ def verify_parts(
     Returns: the same as that of the whole table, whatever the order of its records and the batches are. Raises
     ``VerificationError`` when people were numbered for another table.
 
-    Three passes over the records. Memory: a batch, the distinct values, one file of about a million records, and the
-    counts of all classes, some 20 bytes for each class and pair of class and sensitive value.
+    Three passes over the records. Memory: a batch, the distinct values, and one file of about a million records; where
+    people or wishes are counted also the counts of all classes, some 20 bytes for each class and pair of class and
+    sensitive value.
     """
     text = Attribute(kind=Kind.CATEGORICAL)
     hidden = {**sensitive, **dict.fromkeys(promised.values(), text)}
