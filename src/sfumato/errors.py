@@ -96,7 +96,7 @@ def raise_together(errors: Sequence[SfumatoError]) -> None:
     raise error(*(problem for error in errors for problem in error.problems)) from None
 
 
-def tried(work: Callable[[], Result], errors: list[SfumatoError]) -> Result | None:
+def attempt(work: Callable[[], Result], errors: list[SfumatoError]) -> Result | None:
     """Return what `work` gives, or keep its error until all else has been tried."""
     try:
         return work()

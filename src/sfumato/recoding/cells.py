@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,15 +17,13 @@ from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Form
 from sfumato.errors import PolicyError
-from sfumato.recoding.notation import STAR
+from sfumato.recoding.notation import CELLS, STAR, Cells
 from sfumato.recoding.parsing import split_set, written_ends
 from sfumato.table.schema import Kind
 
-Cells = Literal["label", "bounds", "interval", "midpoint", "drawn"]
 Domain = Mapping[str, Sequence[Any]]
 """For columns, what a ``*`` may stand for: the lowest and the highest number or date, or every value of a category."""
 
-CELLS = get_args(Cells)
 _CODE = r"(^|[{|])[+-]?0[0-9]"
 """How numbers begin that are names: 04711."""
 _BELOW, _FROM = r"^<(.+)$", r"^>=(.+)$"

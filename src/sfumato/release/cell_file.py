@@ -18,7 +18,8 @@ from sfumato.published import Published, RandomizedTable
 from sfumato.published.checks.recount import recount
 from sfumato.published.protocol import named
 from sfumato.randomness import another, permutation
-from sfumato.recoding.cells import CellColumn, Cells, Domain, filled_ends
+from sfumato.recoding.cells import CellColumn, Domain, filled_ends
+from sfumato.recoding.notation import Cells
 from sfumato.release.agreement import PublishedPolicy
 from sfumato.release.description import CellFacts, TableFacts
 from sfumato.release.formulas import cells_like_formulas

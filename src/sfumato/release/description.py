@@ -15,7 +15,7 @@ from sfumato.hierarchy.tree import Hierarchy
 from sfumato.models import MODELS
 from sfumato.models.protocol import PrivacyModel
 from sfumato.published import KINDS, PublishedTable
-from sfumato.recoding.cells import CELLS, Cells
+from sfumato.recoding.notation import CELLS, Cells
 from sfumato.registry import OWN_KINDS
 from sfumato.release.formulas import escaped_rows
 from sfumato.release.transaction import MARK

@@ -18,9 +18,9 @@ from sfumato.classes.generalized import Form
 from sfumato.errors import InputError, PolicyError
 from sfumato.published import Published, PublishedTable
 from sfumato.published.protocol import named
-from sfumato.recoding.cells import CellColumn, Cells, Domain, check_domain, filled_ends, in_form, read_cells
+from sfumato.recoding.cells import CellColumn, Domain, check_domain, filled_ends, in_form, read_cells
 from sfumato.recoding.choice import Recoding
-from sfumato.recoding.notation import STAR
+from sfumato.recoding.notation import STAR, Cells
 from sfumato.release.agreement import PublishedPolicy
 from sfumato.release.release import Release, as_pandas
 from sfumato.release.verify import read_release

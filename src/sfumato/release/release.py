@@ -12,8 +12,7 @@ import polars as pl
 
 from sfumato.errors import PolicyError, raise_all
 from sfumato.published import Published
-from sfumato.recoding.cells import CELLS
-from sfumato.recoding.notation import MISSING_MEMBER, STAR
+from sfumato.recoding.notation import CELLS, MISSING_MEMBER, STAR
 from sfumato.registry import loaded
 from sfumato.release.audit import Audit, audit_written, folder_with_audit
 from sfumato.release.description import Description, TableFacts
@@ -29,7 +28,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sfumato.drawing import Drawing
-    from sfumato.recoding.cells import Cells, Domain
+    from sfumato.recoding.cells import Domain
+    from sfumato.recoding.notation import Cells
     from sfumato.release.stored import Content
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import polars as pl
 
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
-from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all, raise_together, tried
+from sfumato.errors import InputError, PolicyError, SfumatoError, attempt, raise_all, raise_together
 from sfumato.evaluation import inputs
 from sfumato.evaluation.attacks import ATTACKS, attacks_on_demand, without_former
 from sfumato.evaluation.attacks.fingerprint import UNPUBLISHED
@@ -645,7 +645,7 @@ def _target_of(
     count = (
         _collected(errors, "", thread_count, threads)
         if threads is not None
-        else tried(lambda: thread_count(None), errors)
+        else attempt(lambda: thread_count(None), errors)
     )
     problems = _setting_problems(recoding, records_known, seed)
     if opened is not None and people is not None:

@@ -394,10 +394,7 @@ def private_task(table: Table, model: DifferentialPrivacy, counting: Counting) -
 
 
 def in_cells(table: Table, counting: Counting) -> Table:
-    """Return the table with each value as the label of its cell; all columns that are counted, and no others.
-
-    Raises ``PolicyError`` when a column has no declared domain.
-    """
+    """Return a table with each value as its cell's label, counted columns alone; PolicyError without a domain."""
     columns, problems = _columns(table, counting)
     raise_all(PolicyError, problems)
     frame = pl.DataFrame([column.domain.column(column.name, _shown(column, table)) for column in columns])

@@ -68,10 +68,7 @@ class Vectors:
 
 
 def vectors_of(ratings: Ratings) -> Vectors:
-    """Group records by what they rated, and by how.
-
-    Hashes only say which records are compared: groups are exact. Cost O(z + n log n); 40 bytes a record.
-    """
+    """Group records by what they rated, and how, exactly; hashes only choose. O(z + n log n); 40 bytes each."""
     # Any keys give the same groups, but predictable ones would let somebody make input that is slow to group.
     keys = np.random.default_rng().integers(0, 1 << 62, size=len(ratings.names), dtype=np.int64)
     keys[ratings.sensitive] = 0
@@ -662,10 +659,7 @@ def pairwise(question: ProximityQuery) -> Measures:
 
 
 def slicing_search(question: ProximityQuery) -> Measures:
-    """Find what is around every record by cutting candidates issue by issue (the paper's algorithm 1).
-
-    Cost O(n² · p) at worst for p non-sensitive issues.
-    """
+    """Find what is around every record by cutting candidates issue by issue (algorithm 1); O(n² · p) at worst."""
     width = len(question.ratings.names)
     return _measured(question, *slicing_balls(*question.public, question.steps, question.null, width))
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError, SfumatoError, raise_all, raise_together, said_of, tried
+from sfumato.errors import InputError, SfumatoError, attempt, raise_all, raise_together, said_of
 from sfumato.former import FormerReading, reading_of_call
 from sfumato.kernels.ratings.rows import number_by_appearance, repeated_pairs, rows_of
 from sfumato.kinds.ratings.ratings import (
@@ -181,8 +181,8 @@ def read_long(
     errors: list[SfumatoError] = []
     user = _identified(lambda: keys_read(users, reading, key_form), "user", errors)
     issue = _identified(lambda: typed_column(issues, None, reading)[0], "issue", errors)
-    rating = tried(lambda: distinct_of(rating_column(ratings, reading, header)), errors)
-    kept_times = tried(lambda: _time(times[0], reading), errors) if times else None
+    rating = attempt(lambda: distinct_of(rating_column(ratings, reading, header)), errors)
+    kept_times = attempt(lambda: _time(times[0], reading), errors) if times else None
     raise_together(errors)
     return _long_entries(user, issue, rating, kept_times)
 
