@@ -275,12 +275,17 @@ def _frontier_svg(rows: pl.DataFrame, risk: str, loss: str) -> str:
     return svg_of(figure)
 
 
+_RISKS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+
+
 def _draw_frontier(axes: Any, rows: pl.DataFrame, risk: str, loss: str) -> None:
     for (label,), points in rows.group_by(["anonymizer"], maintain_order=True):
         axes.plot(points[risk], points[loss], label=str(label), **{**style_of(str(label)), "linestyle": ""})
     best = frontier_of(rows, risk, loss)
     axes.step(best[risk], best[loss], where="post", color="#777777", zorder=0, label="efficient frontier")
     axes.set_xscale("log")
+    low, high = axes.get_xlim()
+    tick_at(axes, [place for place in _RISKS if low <= place <= high])
     legend(axes, rows["anonymizer"].n_unique() + 1)
 
 

@@ -155,9 +155,12 @@ class RiskReport:
         for one in self.adversaries:
             risks = np.sort(one.risks[self.keys.class_of])[::-1]
             axes.step(risks, 100 * np.arange(1, risks.size + 1) / risks.size, where="pre", label=one.name)
-        for threshold in self.thresholds:
+        for place, threshold in enumerate(self.thresholds):
             axes.axvline(threshold.value, color="#777777", linewidth=1, linestyle=":")
-            axes.annotate(str(threshold), (threshold.value, 100), rotation=90, va="top", ha="right", size=7)
+            # Thresholds lie close to each other: each name stands below the last.
+            axes.annotate(
+                str(threshold), (threshold.value, 100 - 24 * place), rotation=90, va="top", ha="right", size=7
+            )
         axes.set_ylim(0, 103)
         axes.legend(frameon=False, fontsize="small")
         return Drawing(figure)
