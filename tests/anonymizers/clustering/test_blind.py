@@ -1,4 +1,4 @@
-"""Blind classes: made by their size alone, so that who runs the algorithm again learns next to nothing of anybody."""
+"""Blind classes: made by their size alone, so that who runs the algorithm again learns far less."""
 
 from __future__ import annotations
 

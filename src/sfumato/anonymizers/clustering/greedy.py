@@ -96,7 +96,7 @@ class KMember(Partwise):
         Quasi-identifying columns in whose values all records of a class agree; None: classes may mix any.
     blind
         Make classes without a look at who has which sensitive value, in small blocks and by their size alone. Whoever
-        runs the algorithm again then learns next to nothing of single people, which mostly costs loss (decision record
+        runs the algorithm again then learns far less of single people, which may cost loss (decision record
         55). No difference where no model looks at sensitive values. Not with `strata`.
 
     Raises
@@ -197,7 +197,7 @@ class OKA(Partwise):
         Quasi-identifying columns in whose values all records of a class agree; None: classes may mix any.
     blind
         Make classes without a look at who has which sensitive value, in small blocks and by their size alone. Whoever
-        runs the algorithm again then learns next to nothing of single people, which mostly costs loss (decision record
+        runs the algorithm again then learns far less of single people, which may cost loss (decision record
         55). No difference where no model looks at sensitive values. Not with `strata`.
 
     Raises
@@ -342,7 +342,7 @@ class CAAT(Partwise):
         Quasi-identifying columns in whose values all records of a class agree; None: classes may mix any.
     blind
         Make classes without a look at who has which sensitive value, in small blocks and by their size alone. Whoever
-        runs the algorithm again then learns next to nothing of single people, which mostly costs loss (decision record
+        runs the algorithm again then learns far less of single people, which may cost loss (decision record
         55). No difference where no model looks at sensitive values. Not with `strata`.
 
     Raises
@@ -454,7 +454,7 @@ class UtilityRecoding(Partwise):
         Quasi-identifying columns in whose values all records of a class agree; None: classes may mix any.
     blind
         Make classes without a look at who has which sensitive value, in small blocks and by their size alone. Whoever
-        runs the algorithm again then learns next to nothing of single people, which mostly costs loss (decision record
+        runs the algorithm again then learns far less of single people, which may cost loss (decision record
         55). No difference where no model looks at sensitive values. Not with `strata`.
 
     Raises

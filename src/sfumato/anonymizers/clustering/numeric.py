@@ -314,7 +314,7 @@ class MDAV(NumericPartwise):
         Quasi-identifying columns in whose values all records of a class agree; None: classes may mix any.
     blind
         Make classes without a look at who has which sensitive value, in small blocks and by their size alone. Whoever
-        runs the algorithm again then learns next to nothing of single people, which mostly costs loss (decision record
+        runs the algorithm again then learns far less of single people, which may cost loss (decision record
         55). No difference where no model looks at sensitive values. Not with `strata`.
 
     Raises
@@ -369,7 +369,7 @@ class VMDAV(NumericPartwise):
         Quasi-identifying columns in whose values all records of a class agree; None: classes may mix any.
     blind
         Make classes without a look at who has which sensitive value, in small blocks and by their size alone. Whoever
-        runs the algorithm again then learns next to nothing of single people, which mostly costs loss (decision record
+        runs the algorithm again then learns far less of single people, which may cost loss (decision record
         55). No difference where no model looks at sensitive values. Not with `strata`.
 
     Raises
@@ -441,7 +441,7 @@ class KMeans(NumericPartwise):
         Quasi-identifying columns in whose values all records of a class agree; None: classes may mix any.
     blind
         Make classes without a look at who has which sensitive value, in small blocks and by their size alone. Whoever
-        runs the algorithm again then learns next to nothing of single people, which mostly costs loss (decision record
+        runs the algorithm again then learns far less of single people, which may cost loss (decision record
         55). No difference where no model looks at sensitive values. Not with `strata`.
 
     Raises
