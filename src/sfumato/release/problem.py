@@ -20,7 +20,7 @@ from sfumato.errors import HierarchyError, PolicyError, raise_all
 from sfumato.findings.review import farthest_decide
 from sfumato.metrics.cell_losses import UNIT, cell_penalties, exact_sum, records_with
 from sfumato.metrics.losses import Losses
-from sfumato.models.reference import declared_values
+from sfumato.models.sensitive import declared_values
 from sfumato.numbers import counted, percent
 from sfumato.published import Published, sensitive_names
 from sfumato.recoding import Recoding

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError, SfumatoError, VerificationError, raise_all
 from sfumato.models.checks import Check, Outcome
-from sfumato.models.reference import compared_with_original
 from sfumato.models.says import of_population
+from sfumato.models.sensitive import compared_with_original
 from sfumato.progress import Progress, beating, shown
 from sfumato.published import Published
 from sfumato.published.checks.generalized import Attested, Verification, suppression_check
