@@ -69,6 +69,15 @@ class Figure:
         apart = f"; left out: {', '.join(left)}" if left else ""
         return f"{_text(self.estimate)} (from {_text(self.low)} to {_text(self.high)}; {self.records:,} records{apart})"
 
+    def _repr_html_(self) -> str:
+        """Show notebooks the figure, its bounds and what was left out."""
+        from sfumato.notebook import card, notebook_table
+
+        left = {"without bounds": self.unbounded, "missing": self.missing}
+        rows = [[_text(self.estimate), _text(self.low), _text(self.high), *map(str, left.values())]]
+        heads = ("estimate", "at least", "at most", *left)
+        return card("Figure", f"{self.records:,} records", notebook_table(heads, rows, range(len(heads))))
+
 
 def _text(value: Number) -> str:
     return value.isoformat() if isinstance(value, datetime.date) else f"{value:.6g}"
@@ -132,6 +141,21 @@ class OpenRelease:
     def __repr__(self) -> str:
         """Count records and columns."""
         return f"OpenRelease({self.data.height:,} records; {', '.join(self.data.columns)})"
+
+    def _repr_html_(self) -> str:
+        """Show notebooks the columns and their roles; for the published values ask for ``data``."""
+        from sfumato.notebook import card, notebook_table
+
+        roles = {
+            **dict.fromkeys(self.quasi_identifying, "quasi-identifying"),
+            **dict.fromkeys(self.sensitive, "sensitive"),
+        }
+        rows = [[name, roles.get(name, "as it is")] for name in self.data.columns]
+        return card(
+            "Release, as its recipient has it",
+            f"{self.data.height:,} records",
+            notebook_table(("column", "role"), rows),
+        )
 
     @cached_property
     def columns(self) -> dict[str, CellColumn]:
