@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.kind_words import KeyForm, KindWritten, RepeatSeed
-from sfumato.cli.options import COLUMNS, KNOWN, PRIVACY, READING, AsJson, PolicyFile, Settings
+from sfumato.cli.options import COLUMNS, KNOWN, OUTPUT, PRIVACY, READING, AsJson, PolicyFile, Settings
 from sfumato.cli.progress import progress_bar, say_result
 
 if TYPE_CHECKING:
     from sfumato.kinds.traces.policy import TracePolicy
+    from sfumato.kinds.traces.release import TraceRelease
 
 
 EXAMPLES = {
@@ -98,6 +99,14 @@ OPTIONS: dict[tuple[str | int, ...], str] = {
     **{("traces", key): f"--{key}" for key in (*_KEYS, "key-form")},
 }
 """What messages call a key that an option set."""
+Forms = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="A new folder for the same in wide form, as GeoJSON, and as a page with a map and a clock.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 ADVICE = {
     "-k: is missing": "-k: give the number of people who must fit what is known, e.g. -k 5",
     "-l: is missing": "-l: give the number of points that an attacker may know, e.g. -l 2",
@@ -163,22 +172,33 @@ def anonymize(
     settings: Settings = None,
     seed: RepeatSeed = None,
     written: KindWritten = KindWritten(),  # noqa: B008 - a frozen value
+    forms: Forms = None,
 ) -> None:
     """Publish coarser places and times, and leave points out, so that who knows L points of somebody finds K people.
 
     The result is recounted before it is written. With --save-policy and without --out, only the policy is written.
     """
     from sfumato.cli.kind_words import seed_problem
+    from sfumato.kinds.traces.forms import write_forms
     from sfumato.kinds.traces.make import anonymize_traces
     from sfumato.kinds.traces.reading import read_traces
     from sfumato.kinds.traces.release import save_traces
 
     problems = [*seed_problem(seed), *written.problems()]
+    problems += ["--forms: is about a release; add --out"] if forms is not None and written.out is None else []
+    problems += ["--forms: that folder is there; name a new one"] if forms is not None and forms.exists() else []
     own = trace_policy_of(policy, read, promise, settings or (), problems, format=written.format)
+
+    def save(release: TraceRelease, out: Path, **how: Any) -> Path:
+        folder = save_traces(release, out, **how)
+        if forms is not None:
+            write_forms(release, forms, formulas=how["formulas"])
+        return folder
+
     written.publish(
         own,
         lambda progress: anonymize_traces(read_traces(traces, **own.reading()), own, seed=seed, progress=progress),
-        save_traces,
+        save,
     )
 
 
