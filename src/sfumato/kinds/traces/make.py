@@ -138,6 +138,14 @@ class TraceChoice:
         """The mean loss of a point."""
         return float(self.losses.mean())
 
+    def beside(self, dropped: Flags) -> TraceChoice:
+        """Return the choice for these points and such as were dropped before; bool (all points,)."""
+        if not dropped.any():
+            return self
+        items, losses = np.full(len(dropped), -1, dtype=np.int64), np.ones(len(dropped))
+        items[~dropped], losses[~dropped] = self.item_of, self.losses
+        return replace(self, item_of=items, losses=losses)
+
     def people(self, traces: Traces) -> NDArray[np.int64]:
         """Return the people of whom a point is published."""
         return np.unique(traces.owners[self.item_of >= 0])
@@ -436,14 +444,35 @@ def anonymize_traces(
         raise UnsatisfiableError(f"there are {counted(traces.height, 'person')}, fewer than K = {wanted.k}; lower it")
     told = progress or shown
     ordered, origin = order_traces(traces)
-    choice = solve_traces(ordered, wanted, _levels(traces, policy), policy.suppression_limit, told)
+    homes = ordered.home_points()
+    if isinstance(model, TracePolicy):
+        raise_all(PolicyError, _unanswered(ordered, homes, policy))
+    is_dropped = homes if policy.change.homes == "drop" else np.zeros(len(homes), dtype=np.bool_)
+    levels, limit = _levels(traces, policy), policy.suppression_limit
+    choice = solve_traces(ordered.without(is_dropped), wanted, levels, limit, told).beside(is_dropped)
     told("verifying", 1, 1)
     published, people = _published(ordered, choice, seed)
     verification = trace_verification(published, [wanted])
     if not verification.ok:
         raise VerificationError("the traces break their promise; nothing is published. Please report this")
     loss = _loss(traces, choice, len(people))
-    return TraceRelease(published, wanted, verification, loss, origin[people], _notes(traces, choice), policy)
+    notes = _notes(traces, choice, _homes_left(ordered, choice, homes))
+    return TraceRelease(published, wanted, verification, loss, origin[people], notes, policy)
+
+
+def _unanswered(traces: Traces, homes: Flags, policy: TracePolicy) -> Iterator[str]:
+    """Ask whether nights at home are to be published, where there are such."""
+    people = len(np.unique(traces.owners[homes]))
+    if people and policy.change.homes is None:
+        yield (
+            f"homes: {people:,} of {counted(traces.height, 'person')} are in one place on most nights, which is "
+            'likely their home; say "keep", or "drop" to leave out these points'
+        )
+
+
+def _homes_left(traces: Traces, choice: TraceChoice, homes: Flags) -> int:
+    """Count the people of whom such a point is published."""
+    return len(np.unique(traces.owners[homes & (choice.item_of >= 0)]))
 
 
 def _levels(traces: Traces, policy: TracePolicy) -> list[tuple[int, int]]:
@@ -541,9 +570,10 @@ def _unfitting(traces: Traces, policy: TracePolicy, model: TracePrivacy) -> Iter
             yield f"change.{name}: is {level}, and the coarsest is {axis.height}"
 
 
-def _notes(traces: Traces, choice: TraceChoice) -> tuple[str, ...]:
+def _notes(traces: Traces, choice: TraceChoice, homes: int) -> tuple[str, ...]:
     place, time = (axis.levels[level] for axis, level in zip((traces.place, traces.time), choice.levels, strict=True))
     return (
         f"places are of level {choice.levels[0]} of {traces.place.height}: {counted(len(place), 'place')}",
         f"times are of level {choice.levels[1]} of {traces.time.height}: {counted(len(time), 'time')}",
+        *([f"{counted(homes, 'person')} with a published point where they are on most nights"] if homes else []),
     )
