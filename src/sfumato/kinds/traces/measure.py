@@ -13,7 +13,6 @@ from sfumato.kinds.traces.traces import Traces
 from sfumato.numbers import percent
 from sfumato.options import Count, Seed, check_arguments
 
-
 _MOST_FREQUENT = 50
 """Sequences that are called the most frequent ones."""
 _MOST_PEOPLE = 5_000
