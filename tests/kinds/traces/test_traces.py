@@ -251,7 +251,7 @@ def test_the_attack_counts_traces_that_have_what_is_known() -> None:
         orient="row",
     )
     found = attack_traces(read(frame), known=2, victims=None, seed=1).before
-    # All two points of a and c fit both; those of b fit b alone. Home and work, and any two places, are the same two places.
+    # All two points of a and c fit both; those of b fit b alone. Home and work, or any two, are the same places.
     assert [one.success.successes for one in found[1:]] == [2.0, 2.0, 2.0]
     assert found[1].figures["people_whom_one_trace_fits"] == 1
 

@@ -268,7 +268,7 @@ def _known_places(
     traces: Traces, people: NDArray[np.int64], level: int, random: np.random.Generator, noise: float
 ) -> tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]:
     """Return, for each person, leaves in the two places where she was at most times, and in any two of her places."""
-    home, other = [], []
+    home, other = list[NDArray[np.int64]](), list[NDArray[np.int64]]()
     for person in people.tolist():
         leaves = traces.places[traces.starts[person] : traces.starts[person + 1]]
         node = traces.place.node_of[level][leaves]

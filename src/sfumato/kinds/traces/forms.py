@@ -195,7 +195,8 @@ def clock_svg(tables: Tables) -> str:
         for hour in range(0, 24, 3)
     ]
     legend = [
-        f'<rect x="8" y="366" width="12" height="12" fill="{_shade(0.85)}"/><text x="26" y="376">Monday to Friday</text>',
+        f'<rect x="8" y="366" width="12" height="12" fill="{_shade(0.85)}"/>',
+        '<text x="26" y="376">Monday to Friday</text>',
         '<rect x="150" y="366" width="12" height="12" fill="#e0a030"/><text x="168" y="376">weekend</text>',
     ]
     if without:
@@ -250,8 +251,9 @@ def write_forms(release: TraceRelease, folder: str | Path, *, formulas: Formulas
     release
         As :func:`sfumato.traces.anonymize_traces` returns it.
     folder
-        Where to; it must not be there yet. It gets ``wide.csv``, a row for each trace and a column for each time; ``report.html``, the report with a map
-        and a clock; and, where places are cells, ``cells.geojson`` with the people in each.
+        Where to; it must not be there yet. It gets ``wide.csv``, a row for each trace and a column for each time;
+        ``report.html``, the report with a map and a clock; and, where places are cells, ``cells.geojson`` with the
+        people in each.
     formulas
         Of cells that begin like a formula, as for :func:`sfumato.traces.save_traces`.
 

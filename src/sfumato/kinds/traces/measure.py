@@ -37,8 +37,8 @@ class TraceUtility:
     lengths : float
         Distance of how many doublets people have.
     sequences : float
-        Share of the most frequent sequences, a doublet and a later one of the same person, that are still among the most
-        frequent ones; of at most 5,000 people.
+        Share of the most frequent sequences, a doublet and a later one of the same person, that are still among the
+        most frequent ones; of at most 5,000 people.
     counting : float
         Median error of random counts of people, at some places at some times, relative to the true count.
     """

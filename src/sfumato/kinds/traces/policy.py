@@ -80,7 +80,7 @@ class TraceChange(PolicyPart):
     time_level
         The level of all times; left out, it is searched for.
     homes
-        Whether points in the place where somebody is on most nights are kept; left out, it is asked where there are any.
+        Whether nights where somebody is on most of them are kept; left out, it is asked where there are any.
     """
 
     place_level: Annotated[int, Field(ge=0)] | None = None

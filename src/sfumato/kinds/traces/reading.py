@@ -119,8 +119,9 @@ def read_traces(
         held = None if sensitive is None else typed_column(columns[sensitive], Kind.CATEGORICAL, values)[0]
         if stay is not None:
             stays = _long_stays(owners, leaf, minutes, stay, is_clock=is_clock)
-            left, owners = np.unique(owners[stays], return_inverse=True)
-            leaf, minutes, people = leaf[stays], minutes[stays], len(left)
+            left, whose = np.unique(owners[stays], return_inverse=True)
+            owners, people = whose.astype(np.int32), len(left)
+            leaf, minutes = leaf[stays], minutes[stays]
             held = None if held is None else held.filter(stays)
         times, moment = time_axis(minutes // 60 - _MONDAY, hours if is_clock else max(hours, 24))
     except SfumatoError as error:
