@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
@@ -58,7 +59,7 @@ def test_cells_have_their_squares_and_people(release: TraceRelease) -> None:
             east, north = (sum(corner[axis] for corner in ring[:4]) / 4 for axis in (0, 1))
             assert {*there.select("latitude", "longitude").unique().rows()} == {(f"{north:.12g}", f"{east:.12g}")}
             # Counter-clockwise, as RFC 7946 wants it.
-            assert sum((b[0] - a[0]) * (b[1] + a[1]) for a, b in zip(ring, ring[1:], strict=False)) < 0
+            assert sum((b[0] - a[0]) * (b[1] + a[1]) for a, b in pairwise(ring)) < 0
 
 
 def test_pictures_count_what_is_published(release: TraceRelease) -> None:
@@ -66,7 +67,8 @@ def test_pictures_count_what_is_published(release: TraceRelease) -> None:
     drawn = dict(re.findall(r"<title>(N[^:]*): (\d+) people</title>", map_svg(release.tables)))
     assert drawn == {place: str(people) for place, people in places.items() if place != "*"}
     clock = re.findall(r"<title>(\d\d):00, [^:]*: (\d+)</title>", clock_svg(release.tables))
-    assert sum(int(count) for _, count in clock) == pytest.approx(release.tables["traces"].height, abs=24)
+    with_hours = release.tables["traces"].filter(pl.col("time").str.contains("/PT"))
+    assert sum(int(count) for _, count in clock) == pytest.approx(with_hours.height, abs=24)
     for picture in (map_svg(release.tables), clock_svg(release.tables)):
         assert "http" not in picture.replace("http://www.w3.org/2000/svg", "")
 
@@ -86,8 +88,7 @@ def test_codes_have_bars_and_no_cells() -> None:
         cells_as_geojson(tables)
     assert "&lt;b&gt;" in map_svg(tables)
     assert "2 points of a day and more are not drawn" in clock_svg(tables)
-    many = {
-        "traces": pl.DataFrame({"trace": [1] * 2001, "place": ["c"] * 2001, "time": [f"t{n}" for n in range(2001)]})
-    }
+    times = [f"t{number}" for number in range(2001)]
+    many = {"traces": pl.DataFrame({"trace": [1] * 2001, "place": ["c"] * 2001, "time": times})}
     with pytest.raises(InputError, match="2,001 times are too many columns"):
         wide_form(many)
