@@ -233,10 +233,7 @@ EVERY = 0.2
 
 
 class CellBar:
-    """The bar of one kernel: drawn late, redrawn seldom, and taken away when its cell has run.
-
-    `shell`: IPython's shell.
-    """
+    """The bar of one kernel: drawn late and seldom, gone when its cell has run; `shell`: that of IPython."""
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell

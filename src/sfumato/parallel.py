@@ -62,10 +62,7 @@ def thread_pool(threads: int) -> Iterator[ThreadPoolExecutor]:
 
 
 def both(one: Callable[[], Result], other: Callable[[], Other], threads: int) -> tuple[Result, Other]:
-    """Call two functions that know nothing of each other, at the same time where there are two threads.
-
-    An exception is raised once both have ended; that of `one` comes first.
-    """
+    """Call two functions side by side where there are two threads; raises once both ended, the first's error first."""
     if threads <= 1:
         return one(), other()
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="sfumato") as pool:

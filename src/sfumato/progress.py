@@ -109,10 +109,7 @@ def _do(work: Callable[[Progress], Result], beats: _Beats, done: Future[Result])
 
 
 def thread_count(threads: int | None) -> int:
-    """Resolve the `threads` setting: argument, then ``SFUMATO_THREADS``, then every core that may be used.
-
-    Raises ``PolicyError`` when it is no whole number, 1 or above.
-    """
+    """Resolve `threads`: argument, ``SFUMATO_THREADS``, else every core; PolicyError unless a whole number ≥ 1."""
     if threads is None:
         given = os.environ.get("SFUMATO_THREADS", "")
         if not given:

@@ -45,10 +45,7 @@ def permutation(count: int, seed: int | None) -> NDArray[np.int64]:
 
 
 def another(seed: int | None, number: int) -> int | None:
-    """Return a seed for the `number`-th further choice of a run, so that no two choices of it are alike.
-
-    None stays None. Numbers are whole, 0 or above.
-    """
+    """Return a seed for the `number`-th further choice of a run, unlike all others; None stays None."""
     if seed is None:
         return None
     return int(np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0])

@@ -39,10 +39,7 @@ class Registry(Mapping[str, Any]):
         return loaded(place) if isinstance(place, str) else place
 
     def __setitem__(self, name: str, value: Any) -> None:
-        """Add a class of one's own, also in place of an earlier edition of it.
-
-        Raises ``PolicyError`` when the name is that of another class.
-        """
+        """Add a class of one's own, or a new edition; PolicyError when the name is that of another class."""
         old = self._places.get(name, value)
         if isinstance(old, str) or _full_name(old) != _full_name(value):
             raise PolicyError(f"{name}: is the name of something else; choose another one")

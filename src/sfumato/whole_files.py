@@ -146,10 +146,7 @@ def sync(path: Path) -> None:
 
 
 def lock_folder(folder: Path) -> int | None:
-    """Lock a folder, or a file, until the program ends, or what is returned is closed.
-
-    None where another program has it, or there are no locks.
-    """
+    """Lock a folder or file until the end, or until closed; None where it is taken, or there are no locks."""
     if sys.platform == "win32":
         return None
     import fcntl

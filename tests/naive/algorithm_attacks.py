@@ -15,12 +15,16 @@ def placed(fitting: Sequence[Sequence[bool]]) -> list[int]:
 
 
 def believed(
-    class_of: Sequence[int], values: Sequence[str], again: Callable[[Sequence[str]], Sequence[int]]
+    class_of: Sequence[int],
+    places: Sequence[int],
+    values: Sequence[str],
+    again: Callable[[Sequence[str]], Sequence[int]],
 ) -> list[dict[str, float]]:
     """Return what everybody may be believed to have: shares of the worlds in which the algorithm makes the classes.
 
     `again` is the algorithm: from sensitive values to the class of each person. A world is an order of the values of
-    each class; orders that look alike count alike often in every one, so all are tried.
+    each class; orders that look alike count alike often in every one, so all are tried. People of one place who have
+    the same value in a world cannot be told apart there: which of them is in which class is no matter.
     """
     people = [[person for person, one in enumerate(class_of) if one == each] for each in sorted(set(class_of))]
     counts: list[Counter[str]] = [Counter() for _ in class_of]
@@ -29,10 +33,16 @@ def believed(
         for members, sources in zip(people, chosen, strict=True):
             for person, source in zip(members, sources, strict=True):
                 world[person] = values[source]
-        if same_classes(class_of, again(world)):
+        rows = list(zip(places, world, strict=True))
+        if contents(class_of, rows) == contents(again(world), rows):
             for count, value in zip(counts, world, strict=True):
                 count[value] += 1
     return [{value: times / count.total() for value, times in count.items()} for count in counts]
+
+
+def contents(class_of: Sequence[int], rows: Sequence[tuple[int, str]]) -> list[list[tuple[int, str]]]:
+    """Return the classes by what they hold, in a fixed order."""
+    return sorted(sorted(row for row, one in zip(rows, class_of, strict=True) if one == each) for each in set(class_of))
 
 
 def believed_of_people(

@@ -1,7 +1,4 @@
-"""Anonymizers: one paper, one file. Each takes a problem and returns a solution that holds no published value.
-
-The classes are loaded at first use.
-"""
+"""Anonymizers: one paper, one file; each turns a problem into a solution without a published value; loaded late."""
 
 from __future__ import annotations
 
@@ -29,46 +26,6 @@ if TYPE_CHECKING:
     from sfumato.anonymizers.slicing.overlapping import OverlappingSlicing
     from sfumato.anonymizers.slicing.slicing import Slicing
 
-__all__ = [
-    "ANONYMIZERS",
-    "CAAT",
-    "KACA",
-    "MDAV",
-    "OKA",
-    "PRAM",
-    "PUBLISHERS",
-    "SBC",
-    "VMDAV",
-    "Anonymizer",
-    "Auto",
-    "Best",
-    "Bucketization",
-    "CellSuppression",
-    "Datafly",
-    "GlobalMondrian",
-    "Heuristic",
-    "Incognito",
-    "KMeans",
-    "KMember",
-    "Marginals",
-    "Mondrian",
-    "Noise",
-    "Optimal",
-    "OverlappingSlicing",
-    "Problem",
-    "Publication",
-    "Publisher",
-    "RankSwapping",
-    "Rounding",
-    "Samarati",
-    "Sampling",
-    "Shuffling",
-    "Slicing",
-    "Swapping",
-    "TopBottomCoding",
-    "UtilityRecoding",
-    "ValueGeneralization",
-]
 
 ANONYMIZERS = Registry(
     {

@@ -317,11 +317,7 @@ def distinct_in_order(codes: NDArray[np.unsignedinteger]) -> DistinctRows:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Patterns:
-    """Patterns with their groups.
-
-    `starred`, bool (p, q): which attributes each pattern stars; the first stars none, the last all that may be.
-    `choices`: for kernels.
-    """
+    """Patterns: `starred`, bool (p, q), which attributes each stars, first none, last all; `choices`: for kernels."""
 
     starred: NDArray[np.bool_]
     choices: Choices
@@ -730,10 +726,7 @@ def _cheapest_first(situation: _StarringProblem, choices: _Chosen, rows: NDArray
 def _regions_of(
     attributes: Sequence[EncodedAttribute], codes: NDArray[np.integer], starred: NDArray[np.bool_]
 ) -> Regions:
-    """Return what classes publish: the exact code, or ``*``.
-
-    `attributes`: length q. `codes`, integers (c, q): codes of a record of each class. `starred`, bool (c, q).
-    """
+    """Return what classes publish, the code or ``*``; `codes`, integers (c, q), of a record each; `starred`, bool."""
     sizes = np.array([attribute.size for attribute in attributes], dtype=np.int32)
     heights = [attribute.hierarchy.height if attribute.hierarchy is not None else 0 for attribute in attributes]
     exact = codes.astype(np.int32)

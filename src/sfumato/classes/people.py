@@ -316,10 +316,7 @@ def _subsets(lengths: NDArray[np.int64], size: int) -> int:
 def _supports(
     owner: NDArray[np.int64], number: NDArray[np.int64], lengths: NDArray[np.int64], size: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return for each person the people who have the rarest set, and the mean of 1 ÷ people over all sets; (u,) twice.
-
-    Whoever has fewer than `size` values has no set.
-    """
+    """Return for each person the people with the rarest set, and the mean of 1 ÷ people over all sets; (u,) twice."""
     people = len(lengths)
     fewest, sums = np.full(people, people, dtype=np.int64), np.zeros(people)
     for rows, keys in _sets(owner, number, np.cumsum(lengths), size):

@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Literal
-
-import typer
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from sfumato.cli import completion
 from sfumato.cli.options import (
@@ -32,7 +30,7 @@ from sfumato.cli.options import (
 )
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar, say_json
-from sfumato.errors import InputError, PolicyError
+from sfumato.errors import InputError, PolicyError, UnsatisfiableError
 from sfumato.table.databases.address import is_database
 
 if TYPE_CHECKING:
@@ -66,35 +64,25 @@ Example:
 class Promise:
     """The models that a release satisfies, and what may be suppressed for them."""
 
-    k: Annotated[
-        int | None, typer.Option("-k", help="k-anonymity: smallest equivalence class.", rich_help_panel=PRIVACY)
-    ] = None
+    k: Annotated[int | None, PRIVACY("k-anonymity: smallest equivalence class.", None, "-k")] = None
     l: Annotated[  # noqa: E741
-        float | None,
-        typer.Option(
-            "-l", help="l-diversity of every sensitive column; --model says which kind.", rich_help_panel=PRIVACY
-        ),
+        float | None, PRIVACY("l-diversity of every sensitive column; --model says which kind.", None, "-l")
     ] = None
     model: Annotated[
         list[str] | None,
-        typer.Option(
-            autocompletion=completion.models,
-            metavar="NAME:P=V",
-            help="Any privacy model; repeatable. E.g. alpha-k-anonymity:alpha=0.5,k=5",
-            rich_help_panel=PRIVACY,
+        PRIVACY(
+            "Any privacy model; repeatable. E.g. alpha-k-anonymity:alpha=0.5,k=5",
+            "NAME:P=V",
+            complete=completion.models,
         ),
     ] = None
-    suppression: Annotated[
-        float | None,
-        typer.Option(help="Fraction of the records that may be suppressed, e.g. 0.02.", rich_help_panel=PRIVACY),
-    ] = None
+    suppression: Annotated[float | None, PRIVACY("Fraction of the records that may be suppressed, e.g. 0.02.")] = None
     withstand: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="WHOM",
-            help="Attackers beyond the models, of algorithm, labels and others (who know them). Attacks are "
+        PRIVACY(
+            "Attackers beyond the models, of algorithm, labels and others (who know them). Attacks are "
             "played before anything is written.",
-            rich_help_panel=PRIVACY,
+            "WHOM",
         ),
     ] = None
 
@@ -105,42 +93,29 @@ class Method:
 
     anonymizer: Annotated[
         str | None,
-        typer.Option(
-            autocompletion=completion.anonymizers,
-            metavar="NAME",
-            help=f"Algorithm; default auto. One of {ANONYMIZERS}; for other kinds of release {PUBLISHERS}.",
-            rich_help_panel=METHOD,
+        METHOD(
+            f"Algorithm; default auto. One of {ANONYMIZERS}; for other kinds of release {PUBLISHERS}.",
+            "NAME",
+            complete=completion.anonymizers,
         ),
     ] = None
     settings: Settings = None
-    bound: Annotated[
-        bool,
-        typer.Option(
-            "--bound", help="Also compute how little any release with this k must lose.", rich_help_panel=METHOD
-        ),
-    ] = False
+    bound: Annotated[bool, METHOD("Also compute how little any release with this k must lose.", None, "--bound")] = (
+        False
+    )
     engine: Annotated[
         EngineName,
-        typer.Option(
-            metavar="WHERE",
-            help="Where the work is done: memory, disk, spark, spark-workers or auto. auto takes the disk if the table "
+        METHOD(
+            "Where the work is done: memory, disk, spark, spark-workers or auto. auto takes the disk if the table "
             "does not fit into memory. spark is the server that SPARK_REMOTE names; spark-workers has its workers "
             "write, too, into a shared folder.",
-            rich_help_panel=METHOD,
+            "WHERE",
         ),
     ] = "auto"
     memory: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="Memory to aim at, e.g. 4GB; more may be taken. Default 60 % of what is free.",
-            rich_help_panel=METHOD,
-        ),
+        str | None, METHOD("Memory to aim at, e.g. 4GB; more may be taken. Default 60 % of what is free.", "SIZE")
     ] = None
-    seed: Annotated[
-        int | None,
-        typer.Option(help="For tests and studies only: makes the random order repeatable.", rich_help_panel=METHOD),
-    ] = None
+    seed: Annotated[int | None, METHOD("For tests and studies only: makes the random order repeatable.")] = None
 
 
 @dataclass(frozen=True)
@@ -148,22 +123,12 @@ class Written:
     """What is written, and how."""
 
     out: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Folder of the release, or the URL of a database, with ?schema=NAME at its end.",
-            rich_help_panel=OUTPUT,
-        ),
+        str | None, OUTPUT("Folder of the release, or the URL of a database, with ?schema=NAME at its end.", "FOLDER")
     ] = None
     formulas: HowFormulas = "keep"
     save_policy: SavePolicy = None
     audit: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="With --person: private file to recount people with; default FOLDER.audit.json.",
-            rich_help_panel=OUTPUT,
-        ),
+        Path | None, OUTPUT("With --person: private file to recount people with; default FOLDER.audit.json.", "FILE")
     ] = None
     overwrite: Overwrite = False
     details: Details = False
@@ -213,6 +178,8 @@ def anonymize(
     release_policy = policy_of(words)
     say_former_anonymizer(release_policy)
     check_writer_installed(release_policy.output.format)
+    if release_policy.output.cells is not None and is_database(written.out or ""):
+        raise PolicyError("--set output.cells: a database holds labels alone; write a folder")
     remarks: list[str] = []
     if written.out is not None:
         _check_recounting(release_policy, written)
@@ -235,7 +202,6 @@ def _with_diversity(models: Sequence[ModelWord], word: ModelWord | None) -> list
 def _cost_of(table: str, words: Words, word: ModelWord) -> str:
     """Say what a release with this diversity loses."""
     from sfumato.cli.words import policy_of
-    from sfumato.errors import UnsatisfiableError
     from sfumato.numbers import percent
     from sfumato.release.anonymize import anonymize as make_release
     from sfumato.release.reports import KindReport
@@ -259,6 +225,8 @@ def _with_answers(work: _Work) -> tuple[_Work, Sequence[Finding]]:
 
     try:
         return work, work.done()
+    except UnsatisfiableError as error:
+        raise UnsatisfiableError(*error.problems, "no release was written") from None
     except OpenFindings as error:
         answers = answers_of(error, quiet=work.quiet)
         columns = work.policy.columns
@@ -340,14 +308,20 @@ class _Work:
 
     def from_memory(self, read: Reader | None = None) -> Sequence[Finding]:
         """Make the release in memory, and write it to its folder or database."""
-        written, format = self.written, self.policy.output.format
+        written, output, seed = self.written, self.policy.output, self.method.seed
+        format = output.format
         release, passing = _release(self.table, self.policy, self.method, quiet=self.quiet, read=read)
+        beside: dict[str, Any] = {"format": format}
+        if output.cells is not None:
+            beside |= {"cells": output.cells, "domain": output.domain, "seed": seed}
+        if output.alone:
+            release, beside = release.draw(domain=output.domain, seed=seed), {"format": format}
         release.save(
             self.out,
             overwrite=written.overwrite,
             audit=written.audit,
             formulas=written.formulas,
-            **({} if is_database(self.out) else {"format": format}),
+            **({} if is_database(self.out) else beside),
         )
         self._say(release.report, passing, is_audited=release.audit is not None)
         if format == "csv" or is_database(self.out):
@@ -421,7 +395,9 @@ class _Work:
         from sfumato.release.release import audit_file
 
         named, shown = _stored(self.out) if is_database(self.out) else (quote(self.out), self.out)
-        file = self.file or self.written.save_policy
+        output, file = self.policy.output, self.file or self.written.save_policy
+        if output.cells is not None and not output.alone:
+            shown = f"{shown}  labels in data.{output.format}, cells in data-{output.cells}.{output.format}"
         asked = f" --policy {quote(str(file))}" if file is not None and self.policy.withholds else ""
         commands = f"sfumato verify {named}", f"sfumato attack {named} --original {quote(self.table)}{asked}"
         if not is_audited:

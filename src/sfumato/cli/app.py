@@ -28,7 +28,7 @@ from sfumato.cli.former import FORMER, renewed
 from sfumato.cli.forms import Forms, form_in, forms_of
 from sfumato.cli.help import BriefCommand, BriefGroup
 from sfumato.cli.interrupted import STOPPED, is_default
-from sfumato.cli.options import spread
+from sfumato.cli.options import option, spread
 from sfumato.cli.outcome import PROGRESS_OPTION, CommandGroup, Warnings, complain, explained
 from sfumato.cli.progress import announce_compiling, restore_terminal
 from sfumato.errors import PolicyError
@@ -276,17 +276,15 @@ def _settings(
     ] = False,
     log_json: Annotated[
         bool,
-        typer.Option(
-            interrupted.OPTION, help="Write messages to stderr as JSON, one object a line; may stand anywhere."
-        ),
+        option("Write messages to stderr as JSON, one object a line; may stand anywhere.", None, interrupted.OPTION),
     ] = False,
     progress: Annotated[
         str,
-        typer.Option(
-            PROGRESS_OPTION,
-            metavar="bar|json",
-            help="How progress is told on stderr: a bar on a terminal, or a line of JSON at least each second; may "
+        option(
+            "How progress is told on stderr: a bar on a terminal, or a line of JSON at least each second; may "
             "stand anywhere.",
+            "bar|json",
+            PROGRESS_OPTION,
         ),
     ] = "bar",
 ) -> None:

@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli import completion
-from sfumato.cli.options import (
-    OUTPUT,
-    AsJson,
-    Details,
-    PolicyFile,
-    RoleOptions,
-)
+from sfumato.cli.options import OUTPUT, AsJson, Details, Panel, PolicyFile, RoleOptions, argument
 from sfumato.cli.progress import progress_bar, say_result
 from sfumato.cli.settings import Setting, first_step
 from sfumato.errors import PolicyError, SfumatoError, raise_all, said_of
@@ -29,7 +23,7 @@ if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
     from sfumato.table.table import Table
 
-PLAYED, KNOWN = "What is played", "What attackers and judges know"
+PLAYED, KNOWN = Panel("What is played"), Panel("What attackers and judges know")
 
 EXAMPLE = """\b
 Example:
@@ -45,37 +39,16 @@ Example:
 class AttackersKnowledge:
     """What attackers and judges know."""
 
-    original: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="The table that the release was made from.", rich_help_panel=KNOWN),
-    ] = None
+    original: Annotated[str | None, KNOWN("The table that the release was made from.", "FILE")] = None
     hold_out: Annotated[
         float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="Of a table: people who are left out of the release and serve as the control group, e.g. 0.2.",
-            rich_help_panel=KNOWN,
-        ),
+        KNOWN("Of a table: people who are left out of the release and serve as the control group, e.g. 0.2.", "SHARE"),
     ] = None
-    control: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="People who were not in the data; same columns.", rich_help_panel=KNOWN),
-    ] = None
-    register: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Names and values that a linking attacker holds.", rich_help_panel=KNOWN),
-    ] = None
-    earlier: Annotated[
-        str | None,
-        typer.Option(metavar="RELEASE", help="Another release of the same people.", rich_help_panel=KNOWN),
-    ] = None
+    control: Annotated[str | None, KNOWN("People who were not in the data; same columns.", "FILE")] = None
+    register: Annotated[Path | None, KNOWN("Names and values that a linking attacker holds.", "FILE")] = None
+    earlier: Annotated[str | None, KNOWN("Another release of the same people.", "RELEASE")] = None
     records_known: Annotated[
-        str,
-        typer.Option(
-            metavar="all|one|NUMBER",
-            help="Of people with several records (--person): how many of them an attacker knows.",
-            rich_help_panel=KNOWN,
-        ),
+        str, KNOWN("Of people with several records (--person): how many of them an attacker knows.", "all|one|NUMBER")
     ] = "all"
 
 
@@ -85,25 +58,18 @@ class Played:
 
     attacks: Annotated[
         list[str] | None,
-        typer.Option(
-            "--attack",
-            autocompletion=completion.attacks,
-            metavar="NAMES",
-            help="Which attacks; default all that can be played.",
-            rich_help_panel=PLAYED,
-        ),
+        PLAYED("Which attacks; default all that can be played.", "NAMES", "--attack", complete=completion.attacks),
     ] = None
     settings: Annotated[
         list[str] | None,
-        typer.Option(
+        PLAYED(
+            "Options; without --attack, plays only these. Or PATH=VALUE of the policy, as of anonymize.",
+            "ATTACK.NAME=VALUE",
             "--set",
-            metavar="ATTACK.NAME=VALUE",
-            help="Options; without --attack, plays only these. Or PATH=VALUE of the policy, as of anonymize.",
-            rich_help_panel=PLAYED,
         ),
     ] = None
-    seed: Annotated[int | None, typer.Option(help="Makes the attacks repeatable.", rich_help_panel=PLAYED)] = None
-    threads: Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=PLAYED)] = None
+    seed: Annotated[int | None, PLAYED("Makes the attacks repeatable.")] = None
+    threads: Annotated[int | None, PLAYED("Threads; default all cores.")] = None
 
 
 @dataclass(frozen=True)
@@ -112,29 +78,23 @@ class Failing:
 
     fail_if_succeeds: Annotated[
         bool,
-        typer.Option(
+        OUTPUT(
+            "Exit with 1 when an attack succeeds beyond what the release promises, or is undecided.",
+            None,
             "--fail-if-succeeds",
-            help="Exit with 1 when an attack succeeds beyond what the release promises, or is undecided.",
-            rich_help_panel=OUTPUT,
         ),
     ] = False
     undecided_passes: Annotated[
         bool,
-        typer.Option(
-            "--undecided-passes",
-            help="With --fail-if-succeeds: do not fail for an attack that is undecided.",
-            rich_help_panel=OUTPUT,
-        ),
+        OUTPUT("With --fail-if-succeeds: do not fail for an attack that is undecided.", None, "--undecided-passes"),
     ] = False
 
 
 def attack(
     target: Annotated[
         str,
-        typer.Argument(
-            metavar="RELEASE|TABLE",
-            show_default=False,
-            help="Folder of a release; or a file or database, to attack what --policy would publish of it.",
+        argument(
+            "RELEASE|TABLE", "Folder of a release; or a file or database, to attack what --policy would publish of it."
         ),
     ],
     known: AttackersKnowledge = AttackersKnowledge(),

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from sfumato.cli.options import PRIVACY, AsJson
+from sfumato.cli.options import PRIVACY, AsJson, argument
 from sfumato.cli.outcome import complain
 from sfumato.cli.progress import say_result
 from sfumato.errors import PolicyError
@@ -21,13 +19,9 @@ Example:
 
 
 def budget(
-    file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help="The steward's ledger.")],
-    total_epsilon: Annotated[
-        float | None, typer.Option(help="Start a ledger: ε of all releases together.", rich_help_panel=PRIVACY)
-    ] = None,
-    total_delta: Annotated[
-        float | None, typer.Option(help="With --total-epsilon: δ of all; default 0.", rich_help_panel=PRIVACY)
-    ] = None,
+    file: Annotated[Path, argument("FILE", "The steward's ledger.")],
+    total_epsilon: Annotated[float | None, PRIVACY("Start a ledger: ε of all releases together.")] = None,
+    total_delta: Annotated[float | None, PRIVACY("With --total-epsilon: δ of all; default 0.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what releases about the same people have spent of their privacy budget, or start a ledger of it.

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import typer
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from sfumato.cli.options import (
     ANONYMIZERS,
@@ -47,36 +45,20 @@ Example:
 class Varied:
     """What is promised; one of the lists may have several values."""
 
-    k: Annotated[
-        str | None, typer.Option("-k", metavar="LIST", help="k-anonymity, e.g. 2,5,10.", rich_help_panel=PRIVACY)
-    ] = None
+    k: Annotated[str | None, PRIVACY("k-anonymity, e.g. 2,5,10.", "LIST", "-k")] = None
     l: Annotated[  # noqa: E741
         str | None,
-        typer.Option(
+        PRIVACY(
+            f"l-diversity, e.g. 2,3,4 or distinct:2,3,4. Kinds: {', '.join(DIVERSITIES)}; default entropy.",
+            "[KIND:]LIST",
             "-l",
-            metavar="[KIND:]LIST",
-            help=f"l-diversity, e.g. 2,3,4 or distinct:2,3,4. Kinds: {', '.join(DIVERSITIES)}; default entropy.",
-            rich_help_panel=PRIVACY,
         ),
     ] = None
-    t: Annotated[
-        str | None, typer.Option("-t", metavar="LIST", help="t-closeness, e.g. 0.1,0.2.", rich_help_panel=PRIVACY)
-    ] = None
-    model: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME:P=V", help="Any other privacy model; repeatable.", rich_help_panel=PRIVACY),
-    ] = None
-    suppression: Annotated[
-        float | None,
-        typer.Option(help="Fraction of the records that may be suppressed, e.g. 0.02.", rich_help_panel=PRIVACY),
-    ] = None
-    records: Annotated[
-        str | None,
-        typer.Option(metavar="LIST", help="Numbers of random records, e.g. 1000,10000.", rich_help_panel=METHOD),
-    ] = None
-    attributes: Annotated[
-        str | None, typer.Option(metavar="LIST", help="Numbers of attributes, e.g. 2,4,8.", rich_help_panel=METHOD)
-    ] = None
+    t: Annotated[str | None, PRIVACY("t-closeness, e.g. 0.1,0.2.", "LIST", "-t")] = None
+    model: Annotated[list[str] | None, PRIVACY("Any other privacy model; repeatable.", "NAME:P=V")] = None
+    suppression: Annotated[float | None, PRIVACY("Fraction of the records that may be suppressed, e.g. 0.02.")] = None
+    records: Annotated[str | None, METHOD("Numbers of random records, e.g. 1000,10000.", "LIST")] = None
+    attributes: Annotated[str | None, METHOD("Numbers of attributes, e.g. 2,4,8.", "LIST")] = None
 
 
 @dataclass(frozen=True)
@@ -84,49 +66,24 @@ class Ways:
     """What is compared, and how."""
 
     anonymizers: Annotated[
-        str,
-        typer.Option(
-            metavar="NAMES",
-            help=f"Which anonymizers, separated by commas: {ANONYMIZERS}, {PUBLISHERS}.",
-            rich_help_panel=METHOD,
-        ),
+        str, METHOD(f"Which anonymizers, separated by commas: {ANONYMIZERS}, {PUBLISHERS}.", "NAMES")
     ] = "mondrian,k-member,datafly"
     private: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="LABEL=FILE",
-            help="Policy of noisy counts or of a private sample to put beside the others; repeatable.",
-            rich_help_panel=PRIVACY,
-        ),
+        PRIVACY("Policy of noisy counts or of a private sample to put beside the others; repeatable.", "LABEL=FILE"),
     ] = None
     people: Annotated[
         People,
-        typer.Option(
-            metavar="asked|both",
-            help="With --person: both compares k of records with k of people, rows together and apart.",
-            rich_help_panel=PRIVACY,
-        ),
+        PRIVACY("With --person: both compares k of records with k of people, rows together and apart.", "asked|both"),
     ] = "asked"
-    repetitions: Annotated[int, typer.Option(help="How often everything is repeated.", rich_help_panel=METHOD)] = 1
-    queries: Annotated[
-        int, typer.Option(help="Random counts that releases have to answer; 0 for none.", rich_help_panel=METHOD)
-    ] = 200
+    repetitions: Annotated[int, METHOD("How often everything is repeated.")] = 1
+    queries: Annotated[int, METHOD("Random counts that releases have to answer; 0 for none.")] = 200
     classifiers: Annotated[
-        bool,
-        typer.Option(
-            "--classifiers",
-            help="Also train classifiers on releases; test on a held-out third.",
-            rich_help_panel=METHOD,
-        ),
+        bool, METHOD("Also train classifiers on releases; test on a held-out third.", None, "--classifiers")
     ] = False
-    within: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SECONDS", help="Ends after so long with what is finished by then.", rich_help_panel=METHOD
-        ),
-    ] = None
+    within: Annotated[float | None, METHOD("Ends after so long with what is finished by then.", "SECONDS")] = None
     settings: Settings = None
-    seed: Annotated[int | None, typer.Option(help="Makes the figures repeatable.", rich_help_panel=METHOD)] = None
+    seed: Annotated[int | None, METHOD("Makes the figures repeatable.")] = None
 
 
 @dataclass(frozen=True)
@@ -134,14 +91,9 @@ class ComparisonWritten:
     """What is written."""
 
     out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Folder of tables and drawings; runs that are finished there are not repeated.",
-            rich_help_panel=OUTPUT,
-        ),
+        Path | None, OUTPUT("Folder of tables and drawings; runs that are finished there are not repeated.", "FOLDER")
     ] = None
-    no_drawings: Annotated[bool, typer.Option("--no-drawings", help="Tables only.", rich_help_panel=OUTPUT)] = False
+    no_drawings: Annotated[bool, OUTPUT("Tables only.", None, "--no-drawings")] = False
     quiet: Quiet = False
     as_json: AsJson = False
 
@@ -187,7 +139,7 @@ def compare(
         problems=(*problems, *more, *_name_problems(names), *_drawing_problems(out, no_drawings=written.no_drawings)),
     )
     meant, quiet = policy_of(words), written.quiet or written.as_json
-    found = _compared(table, meant, names, (vary, lists[vary]), ways, {"private": beside, "folder": out}, quiet=quiet)
+    found = _compared(table, meant, names, (vary, lists[vary]), ways, beside, out, quiet=quiet)
     if out is not None:
         found.save(out, drawings=not written.no_drawings)
     _report(found, written)
@@ -199,7 +151,8 @@ def _compared(
     names: Sequence[str],
     varied: tuple[str, Sequence[float]],
     ways: Ways,
-    more: dict[str, Any],
+    private: Mapping[str, PrivateWay],
+    folder: Path | None,
     *,
     quiet: bool,
 ) -> Comparison:
@@ -228,10 +181,10 @@ def _compared(
             threads=policy.threads,
             progress=progress,
             repetitions=ways.repetitions,
-            figures=Figures(ways.queries, ways.classifiers, within=ways.within),
+            figures=Figures(ways.queries, ways.classifiers, within=ways.within, private=private),
             people=ways.people,
             seed=ways.seed,
-            **more,
+            folder=folder,
         )
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from sfumato.cli.options import OUTPUT, AsJson, Original, Overwrite, PolicyFile, RoleOptions, Settings
+from sfumato.cli.options import OUTPUT, AsJson, Original, Overwrite, PolicyFile, RoleOptions, Settings, option
 from sfumato.cli.progress import say_result
 from sfumato.errors import PolicyError, raise_all
 
@@ -27,14 +25,10 @@ def correlation(
     table: Original,
     policy: PolicyFile = None,
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
-    bins: Annotated[int, typer.Option(help="Bins of numbers and dates with more distinct values.")] = 10,
-    discretization: Annotated[
-        str, typer.Option(metavar="HOW", help="Bins of equal-frequency or equal-width.")
-    ] = "equal-frequency",
+    bins: Annotated[int, option("Bins of numbers and dates with more distinct values.")] = 10,
+    discretization: Annotated[str, option("Bins of equal-frequency or equal-width.", "HOW")] = "equal-frequency",
     settings: Settings = None,
-    svg: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw it into a file, too.", rich_help_panel=OUTPUT)
-    ] = None,
+    svg: Annotated[Path | None, OUTPUT("Draw it into a file, too.", "FILE")] = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:

@@ -33,13 +33,20 @@ def brought_here(policy: Policy, *, to_database: bool, bound: bool) -> str | Non
 
 
 def goes_to_disk(choice: EngineChoice, source: str | Path, policy: Policy, *, bound: bool, quiet: bool) -> bool:
-    """Tell whether the disk engine makes the release; if nobody asked for it, say why.
-
-    Raises ``PolicyError`` when options contradict each other.
-    """
+    """Tell whether the disk engine makes the release, and why if nobody asked; PolicyError when options contradict."""
     if choice.engine == "memory":
         if choice.memory is not None:
             raise PolicyError("--memory: bounds the disk engine; leave it out, or leave --engine memory out")
+        return False
+    # A URL that became a path has lost a slash.
+    from sfumato.table.databases.address import is_database, is_database_path
+
+    if is_database(source) or is_database_path(Path(source)):
+        reads = "the disk engine reads files, and the table is in a database; write it to Parquet first, or"
+        if choice.engine == "disk":
+            raise PolicyError(f"--engine disk: {reads} leave the option out, to read it into memory")
+        if choice.memory is not None:
+            raise PolicyError(f"--memory: bounds the disk engine; {reads} leave the option out, to read it into memory")
         return False
     if choice.engine == "disk":
         if bound:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sfumato.cli.options import argument
 from sfumato.errors import PolicyError
 
 EXAMPLE = """\b
@@ -67,11 +68,7 @@ LIMITS = (
 """What no release of this program promises."""
 
 
-def help(
-    word: Annotated[
-        list[str] | None, typer.Argument(metavar="[WORD]...", show_default=False, help="What to look for.")
-    ] = None,
-) -> None:
+def help(word: Annotated[list[str] | None, argument("[WORD]...", "What to look for.")] = None) -> None:
     """Say what a word means, and where it stands: commands, options, models, algorithms, attacks."""
     from sfumato.cli.app import COMMANDS, GROUPS, app_of
 

@@ -1,7 +1,4 @@
-"""Help that fits a screen: one line for each option; ``--help-all`` prints everything that can be said.
-
-The first page names the commands by what they are for.
-"""
+"""Help that fits a screen: a line for each option, commands by what they are for; ``--help-all`` prints all."""
 
 from __future__ import annotations
 
@@ -152,6 +149,7 @@ def front_page() -> str:
             *(f"  {command:<34}{text}".rstrip() for command, text in FIRST.items()),
             "",
             f"sfumato COMMAND --help shows an example; {ALL} says everything.",
+            "sfumato help WORD explains a word; sfumato limits says what nothing promises.",
             "Exit codes: 0 done; 1 a promise does not hold; 2 wrong input; 130 interrupted.",
         ]
     )

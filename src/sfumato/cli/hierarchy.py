@@ -5,14 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from sfumato.cli.options import (
-    Categorical,
-    Original,
-    Overwrite,
-    Settings,
-)
+from sfumato.cli.options import Categorical, Original, Overwrite, Settings, argument, option
 from sfumato.cli.outcome import complain
 from sfumato.errors import InputError
 
@@ -30,8 +23,8 @@ Example:
 
 def hierarchy(
     table: Original,
-    column: Annotated[str, typer.Argument(metavar="COLUMN", show_default=False, help="Its name.")],
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="File to write; default stdout.")] = None,
+    column: Annotated[str, argument("COLUMN", "Its name.")],
+    out: Annotated[Path | None, option("File to write; default stdout.", "FILE")] = None,
     overwrite: Overwrite = False,
     categorical: Categorical = None,
     settings: Settings = None,

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar
 
-import typer
-
 from sfumato.cli.options import COLUMNS, METHOD, OUTPUT, AsJson, HowFormulas, Overwrite, Quiet, SavePolicy
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar, say_json
@@ -35,13 +33,8 @@ class Checks(Protocol[Policy]):
 class KindWritten:
     """What is written of a release of a kind of its own, and how."""
 
-    out: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Folder of the release.", rich_help_panel=OUTPUT)
-    ] = None
-    format: Annotated[
-        Literal["csv", "parquet"] | None,
-        typer.Option(help="Format of the tables; default csv.", rich_help_panel=OUTPUT),
-    ] = None
+    out: Annotated[Path | None, OUTPUT("Folder of the release.", "FOLDER")] = None
+    format: Annotated[Literal["csv", "parquet"] | None, OUTPUT("Format of the tables; default csv.")] = None
     formulas: HowFormulas = "keep"
     save_policy: SavePolicy = None
     overwrite: Overwrite = False
@@ -55,16 +48,9 @@ class KindWritten:
         return target_problems(self.out, self.save_policy, overwrite=self.overwrite)
 
     def publish(
-        self,
-        policy: Any,
-        make: Callable[[Progress], Any],
-        save: Callable[..., Path],
-        text: Callable[[Any], str] = str,
+        self, policy: Any, make: Callable[[Progress], Any], save: Callable[..., Path], text: Callable[[Any], str] = str
     ) -> None:
-        """Make a release, write it and say what it is; write the policy. Either where it is asked for.
-
-        `text`: what is said of the release on the screen.
-        """
+        """Make a release, write it and its policy where asked for, and say what it is; `text`: what the screen says."""
         from sfumato.cli.anonymize import say_formulas
 
         if self.out is not None:
@@ -97,10 +83,7 @@ class KindWords:
 
 
 def kind_policy_of(
-    words: KindWords,
-    check: Checks[Policy],
-    options: Mapping[KeyPath, str],
-    advice: Mapping[str, str],
+    words: KindWords, check: Checks[Policy], options: Mapping[KeyPath, str], advice: Mapping[str, str]
 ) -> Policy:
     """Make the policy that the options mean.
 
@@ -146,18 +129,14 @@ def _update(mapping: dict[str, Any], part: str, keys: Mapping[str, Any]) -> None
 
 KeyForm = Annotated[
     str | None,
-    typer.Option(
-        metavar="FORM",
-        help="exact or fold: whether keys of people that differ in capitals, blanks, zeros and the like are one "
+    COLUMNS(
+        "exact or fold: whether keys of people that differ in capitals, blanks, zeros and the like are one "
         "person's. By kind: fold:capitals,exact:zeros.",
-        rich_help_panel=COLUMNS,
+        "FORM",
     ),
 ]
-Threads = Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=METHOD)]
-RepeatSeed = Annotated[
-    int | None,
-    typer.Option("--seed", help="For tests and studies only: makes chance repeatable.", rich_help_panel=METHOD),
-]
+Threads = Annotated[int | None, METHOD("Threads; default all cores.")]
+RepeatSeed = Annotated[int | None, METHOD("For tests and studies only: makes chance repeatable.", None, "--seed")]
 
 
 def seed_problem(seed: int | None) -> list[str]:

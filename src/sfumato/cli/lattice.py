@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import AsJson, Original
+from sfumato.cli.options import AsJson, Original, option
 from sfumato.cli.progress import progress_bar, say_result
 
 EXAMPLE = """\b
@@ -21,8 +21,8 @@ def lattice(
     policy: Annotated[
         Path, typer.Option(metavar="FILE", show_default=False, help="Policy file (TOML): roles, hierarchies, promises.")
     ],
-    seed: Annotated[int | None, typer.Option(help="As of anonymize.")] = None,
-    threads: Annotated[int | None, typer.Option(help="Threads; default all cores.")] = None,
+    seed: Annotated[int | None, option("As of anonymize.")] = None,
+    threads: Annotated[int | None, option("Threads; default all cores.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Search the levels of full-domain generalization, and print what was found; nothing is published.

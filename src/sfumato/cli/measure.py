@@ -7,10 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-import typer
-
-from sfumato.cli.options import AsJson, Hierarchies, Original, PolicyFile, ReleasePlace, Settings, Weights
-from sfumato.cli.progress import progress_bar, say_result
+from sfumato.cli.options import (
+    AsJson,
+    Hierarchies,
+    Original,
+    Panel,
+    PolicyFile,
+    ReleasePlace,
+    Settings,
+    Weights,
+    option,
+)
+from sfumato.cli.progress import progress_bar, say_json, say_result
 from sfumato.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -19,7 +27,7 @@ if TYPE_CHECKING:
     from sfumato.table.table import Table
 
 DIGITS = 12
-QUERIES, LEARNING = "Queries", "Classifiers"
+QUERIES, LEARNING = Panel("Queries"), Panel("Classifiers")
 
 EXAMPLES = {
     "measure": """\b
@@ -63,7 +71,7 @@ def measure(
     policy: PolicyFile = None,
     hierarchies: Hierarchies = None,
     label: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Published column to predict, for the classification metric CM.")
+        str | None, option("Published column to predict, for the classification metric CM.", "NAME")
     ] = None,
     settings: Settings = None,
     as_json: AsJson = False,
@@ -73,7 +81,7 @@ def measure(
     The policy is the release's own unless --policy names the one that made it. Name it if hierarchies or domains of
     quasi-identifying columns were withheld from the release.
     """
-    from sfumato.cli.summary import loss_headline, say_marked
+    from sfumato.cli.summary import loss_headline, say_report
     from sfumato.evaluation.losses import measure as compare
     from sfumato.release.reports import loss_figures
     from sfumato.table.reading import read_table
@@ -84,29 +92,20 @@ def measure(
         original = read_table(table, own.without_sensitive())
         progress("measuring", 1, 2)
         losses = compare(original, release, label=label)
-    if not as_json:
-        say_marked([loss_headline(losses)])
-    say_result(loss_figures(losses, DIGITS), str(losses), as_json=as_json)
+    if as_json:
+        say_json(loss_figures(losses, DIGITS))
+    else:
+        say_report(loss_headline(losses), str(losses))
 
 
 @dataclass(frozen=True)
 class Queries:
     """Random queries."""
 
-    queries: Annotated[
-        int, typer.Option(metavar="COUNT", help="Random queries to answer.", rich_help_panel=QUERIES)
-    ] = 1000
-    dimensions: Annotated[
-        int | None,
-        typer.Option(metavar="COUNT", help="Quasi-identifying columns in each query.", rich_help_panel=QUERIES),
-    ] = None
-    selectivity: Annotated[
-        float, typer.Option(metavar="SHARE", help="Share of the records in a query.", rich_help_panel=QUERIES)
-    ] = 0.05
-    aggregate: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="count, sum or average, in turn; repeatable.", rich_help_panel=QUERIES),
-    ] = None
+    queries: Annotated[int, QUERIES("Random queries to answer.", "COUNT")] = 1000
+    dimensions: Annotated[int | None, QUERIES("Quasi-identifying columns in each query.", "COUNT")] = None
+    selectivity: Annotated[float, QUERIES("Share of the records in a query.", "SHARE")] = 0.05
+    aggregate: Annotated[list[str] | None, QUERIES("count, sum or average, in turn; repeatable.", "NAME")] = None
 
 
 @dataclass(frozen=True)
@@ -114,30 +113,14 @@ class Learning:
     """Classifiers that are trained on a release."""
 
     holdout: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Original records that the release was not made from, to test classifiers on.",
-            rich_help_panel=LEARNING,
-        ),
+        str | None, LEARNING("Original records that the release was not made from, to test classifiers on.", "FILE")
     ] = None
-    target: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Column to predict; repeatable.", rich_help_panel=LEARNING),
-    ] = None
+    target: Annotated[list[str] | None, LEARNING("Column to predict; repeatable.", "NAME")] = None
     classifier: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="decision-tree, naive-bayes or logistic-regression; repeatable.",
-            rich_help_panel=LEARNING,
-        ),
+        list[str] | None, LEARNING("decision-tree, naive-bayes or logistic-regression; repeatable.", "NAME")
     ] = None
     encoding_of_cells: Annotated[
-        str,
-        typer.Option(
-            "--cells", metavar="midpoint|bounds|expand", help="How to read generalized cells.", rich_help_panel=LEARNING
-        ),
+        str, LEARNING("How to read generalized cells.", "midpoint|bounds|expand", "--cells")
     ] = "midpoint"
 
 
@@ -150,7 +133,7 @@ def utility(
     policy: PolicyFile = None,
     hierarchies: Hierarchies = None,
     settings: Settings = None,
-    seed: Annotated[int | None, typer.Option(help="Repeat the same queries; for studies.")] = None,
+    seed: Annotated[int | None, option("Repeat the same queries; for studies.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print how useful a release is. Needs the original table, so it is for the data steward.
@@ -213,25 +196,17 @@ def _workload(
 def columns(
     table: Original,
     release: ReleasePlace,
-    column: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Column to describe; repeatable. Default: all.")
-    ] = None,
-    contingency: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME,NAME", help="Two columns to count together; repeatable."),
-    ] = None,
+    column: Annotated[list[str] | None, option("Column to describe; repeatable. Default: all.", "NAME")] = None,
+    contingency: Annotated[list[str] | None, option("Two columns to count together; repeatable.", "NAME,NAME")] = None,
     regress: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME=NAMES",
-            help="Column of numbers, and columns that explain it, e.g. pay=age,sex; repeatable.",
-        ),
+        option("Column of numbers, and columns that explain it, e.g. pay=age,sex; repeatable.", "NAME=NAMES"),
     ] = None,
     weights: Weights = None,
     policy: PolicyFile = None,
     hierarchies: Hierarchies = None,
     settings: Settings = None,
-    seed: Annotated[int | None, typer.Option(help="Repeat the same regressions; for studies.")] = None,
+    seed: Annotated[int | None, option("Repeat the same regressions; for studies.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print figures and distributions of each column, before and after. It has values, so it is for the data steward.

@@ -15,8 +15,25 @@ from sfumato.cli.former import Former
 from sfumato.cli.forms import Forms
 from sfumato.cli.outcome import complain
 
-READING, COLUMNS, PRIVACY, METHOD, OUTPUT = "Reading the table", "Columns", "Privacy", "Method", "Output"
-KNOWN = "What the attacker knows"
+
+class Panel(str):
+    """A panel of a help page; called with what help says of an option, it makes the option."""
+
+    def __call__(self, help: str, metavar: str | None = None, *flags: str, complete: Any = None) -> Any:
+        """Describe an option: what it is for, what stands for its value, its flags if they are not its name."""
+        panel = self or None
+        return typer.Option(*flags, help=help, metavar=metavar, rich_help_panel=panel, autocompletion=complete)
+
+
+def argument(metavar: str, help: str) -> Any:
+    """Describe an argument."""
+    return typer.Argument(metavar=metavar, show_default=False, help=help)
+
+
+option = Panel()
+"""An option that stands in no panel."""
+READING, COLUMNS, PRIVACY, METHOD, OUTPUT = map(Panel, ("Reading the table", "Columns", "Privacy", "Method", "Output"))
+KNOWN = Panel("What the attacker knows")
 
 ANONYMIZERS = (
     "auto, mondrian, best, optimal, k-member, global-mondrian, value-generalization, cell-suppression, k-means, mdav, "
@@ -31,27 +48,13 @@ PUBLISHERS = (
 """Those whose releases are not generalized tables."""
 
 Original = Annotated[
-    str,
-    typer.Argument(
-        metavar="TABLE",
-        show_default=False,
-        help="File, e.g. CSV, Parquet or Excel, - for standard input, or the URL of a database.",
-    ),
+    str, argument("TABLE", "File, e.g. CSV, Parquet or Excel, - for standard input, or the URL of a database.")
 ]
 ReleasePlace = Annotated[
-    str,
-    typer.Argument(
-        metavar="RELEASE",
-        show_default=False,
-        help="Folder of a release, or the URL of a database, with ?schema=NAME at its end.",
-    ),
+    str, argument("RELEASE", "Folder of a release, or the URL of a database, with ?schema=NAME at its end.")
 ]
-Weights = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Column of the table and the release with sampling weights.")
-]
-PolicyFile = Annotated[
-    Path | None, typer.Option("--policy", metavar="FILE", help="Policy file (TOML); other options override it.")
-]
+Weights = Annotated[str | None, option("Column of the table and the release with sampling weights.", "NAME")]
+PolicyFile = Annotated[Path | None, option("Policy file (TOML); other options override it.", "FILE", "--policy")]
 
 PATHS = {
     "source": "separator, encoding, quote, missing, header, columns, strip, sheet, range, codes, decimal, thousands, "
@@ -62,7 +65,7 @@ PATHS = {
     "key-form, accept",
     "people": "rows, pseudonyms, all-records-k, known-values, fingerprint-k, keyless",
     "recoding": "numeric, forms, ends, suppressed, average, labels",
-    "output": "format",
+    "output": "format, cells, labels, domain",
     "subset": "column, value",
     "context": "recipient, purpose, public, other-data, controls, attempt, recognition, breach, threshold, author, "
     "review, answers",
@@ -72,119 +75,68 @@ PATHS = {
 
 Settings = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="PATH=VALUE",
-        help="An option of the policy by its path, e.g. source.separator=';'; repeatable. Without a dot: of the "
+    METHOD(
+        "An option of the policy by its path, e.g. source.separator=';'; repeatable. Without a dot: of the "
         f"anonymizer. {'. '.join(f'{group}.: {keys}' for group, keys in PATHS.items())}.",
-        rich_help_panel=METHOD,
+        "PATH=VALUE",
+        "--set",
     ),
 ]
 
 Identifying = Annotated[
-    list[str] | None,
-    typer.Option(
-        autocompletion=completion.columns,
-        metavar="NAMES",
-        help="Columns to remove, such as names.",
-        rich_help_panel=COLUMNS,
-    ),
+    list[str] | None, COLUMNS("Columns to remove, such as names.", "NAMES", complete=completion.columns)
 ]
-Quasi = Annotated[
-    list[str] | None,
-    typer.Option(
-        autocompletion=completion.columns,
-        metavar="NAMES",
-        help="Columns that an attacker may know.",
-        rich_help_panel=COLUMNS,
-    ),
-]
+Quasi = Annotated[list[str] | None, COLUMNS("Columns that an attacker may know.", "NAMES", complete=completion.columns)]
 Sensitive = Annotated[
-    list[str] | None,
-    typer.Option(
-        autocompletion=completion.columns,
-        metavar="NAMES",
-        help="Columns whose link to a person must stay hidden.",
-        rich_help_panel=COLUMNS,
-    ),
+    list[str] | None, COLUMNS("Columns whose link to a person must stay hidden.", "NAMES", complete=completion.columns)
 ]
 Publish = Annotated[
     list[str] | None,
-    typer.Option(
-        autocompletion=completion.columns,
-        metavar="NAMES",
-        help="Columns that look as if they identified people, and are published all the same.",
-        rich_help_panel=COLUMNS,
+    COLUMNS(
+        "Columns that look as if they identified people, and are published all the same.",
+        "NAMES",
+        complete=completion.columns,
     ),
 ]
 Accept = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="FINDING:COLUMN=REASON",
-        help="Publish a column although the review found something in it; repeatable.",
-        rich_help_panel=COLUMNS,
-    ),
+    COLUMNS("Publish a column although the review found something in it; repeatable.", "FINDING:COLUMN=REASON"),
 ]
 Person = Annotated[
     str | None,
-    typer.Option(
-        autocompletion=completion.columns,
-        metavar="NAMES",
-        help="Column that says who a record is about, where people have several, or several that do so together: "
+    COLUMNS(
+        "Column that says who a record is about, where people have several, or several that do so together: "
         "removed, but people are counted.",
-        rich_help_panel=COLUMNS,
+        "NAMES",
+        complete=completion.columns,
     ),
 ]
-Others = Annotated[
-    str | None,
-    typer.Option(metavar="drop|keep|error", help="What to do with all other columns.", rich_help_panel=COLUMNS),
-]
+Others = Annotated[str | None, COLUMNS("What to do with all other columns.", "drop|keep|error")]
 Categorical = Annotated[
-    list[str] | None,
-    typer.Option(
-        autocompletion=completion.columns,
-        metavar="NAMES",
-        help="Columns of codes that only look like numbers.",
-        rich_help_panel=COLUMNS,
-    ),
+    list[str] | None, COLUMNS("Columns of codes that only look like numbers.", "NAMES", complete=completion.columns)
 ]
 Hierarchies = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FOLDER",
-        help="Hierarchies: one CSV per column, named after it or ending in _COLUMN.",
-        rich_help_panel=COLUMNS,
-    ),
+    Path | None, COLUMNS("Hierarchies: one CSV per column, named after it or ending in _COLUMN.", "FOLDER")
 ]
 
 Population = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Everybody who might be in the table, with the same columns, for models that speak of them.",
-        rich_help_panel=PRIVACY,
-    ),
+    PRIVACY("Everybody who might be in the table, with the same columns, for models that speak of them.", "FILE"),
 ]
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.", rich_help_panel=OUTPUT)]
-Details = Annotated[
-    bool, typer.Option("--details", help="Print the whole report, not its summary.", rich_help_panel=OUTPUT)
-]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Print only problems.", rich_help_panel=OUTPUT)]
-SavePolicy = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Write the policy that these options mean.", rich_help_panel=OUTPUT),
-]
+AsJson = Annotated[bool, OUTPUT("Print JSON for machines.", None, "--json")]
+Details = Annotated[bool, OUTPUT("Print the whole report, not its summary.", None, "--details")]
+Quiet = Annotated[bool, OUTPUT("Print only problems.", None, "--quiet")]
+SavePolicy = Annotated[Path | None, OUTPUT("Write the policy that these options mean.", "FILE")]
 HowFormulas = Annotated[
     Literal["keep", "escape", "refuse"],
-    typer.Option(
+    OUTPUT(
+        "Cells of CSV that a spreadsheet may run as formulas: keep, escape (a ' before them) or refuse.",
+        "HOW",
         "--formulas",
-        metavar="HOW",
-        help="Cells of CSV that a spreadsheet may run as formulas: keep, escape (a ' before them) or refuse.",
-        rich_help_panel=OUTPUT,
     ),
 ]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.", rich_help_panel=OUTPUT)]
+Overwrite = Annotated[bool, OUTPUT("Replace what is there.", None, "--overwrite")]
 
 
 BY_PATH: Any = field(default=None, metadata={"by path": True})
@@ -269,7 +221,7 @@ def _hidden(one: Former) -> inspect.Parameter:
 
 def _choice(forms: Forms) -> inspect.Parameter:
     offer = completion.one_of(forms.names)
-    kind = Annotated[str | None, typer.Option(forms.flag, autocompletion=offer, metavar="NAME", help=forms.help)]
+    kind = Annotated[str | None, option(forms.help, "NAME", forms.flag, complete=offer)]
     return inspect.Parameter(CHOICE, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=kind)
 
 

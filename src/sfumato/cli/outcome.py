@@ -101,10 +101,7 @@ def outcome(work: Callable[[], Any]) -> int:
 
 
 def explained(error: BaseException) -> tuple[list[str], int]:
-    """Return what to say about an error, and the exit code.
-
-    Only messages of this library and of the command line's grammar are repeated: others may quote values.
-    """
+    """Return message and exit code; only the library's and the grammar's own words, as others may quote values."""
     if isinstance(error, SfumatoError):
         return list(error.problems) or [type(error).__name__], error.exit_code
     if hasattr(error, "format_message"):  # a usage error, whose class has moved between versions of the library

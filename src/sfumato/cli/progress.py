@@ -1,7 +1,4 @@
-"""Progress on stderr: bars if stderr is a terminal, or a line of JSON at a time for a program that watches.
-
-Bars are of the work, and of kernels that are compiled for it.
-"""
+"""Progress on stderr: bars of the work and of compiling on a terminal; elsewhere a line of JSON at a time."""
 
 from __future__ import annotations
 

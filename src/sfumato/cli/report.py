@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
-import typer
-
-from sfumato.cli.options import OUTPUT, AsJson, Hierarchies, Overwrite, PolicyFile, Quiet, ReleasePlace, Settings
+from sfumato.cli.options import OUTPUT, AsJson, Hierarchies, Overwrite, Panel, PolicyFile, Quiet, ReleasePlace, Settings
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar
 from sfumato.errors import InputError, raise_all
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
     from sfumato.table.table import Table
 
 Edition = Literal["internal", "public"]
-MEASURED = "What is measured"
+MEASURED = Panel("What is measured")
 
 EXAMPLE = """\b
 Example:
@@ -33,29 +31,18 @@ Example:
 class Compared:
     """What a release is compared with, and how."""
 
-    original: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="The table that the release was made from.", rich_help_panel=MEASURED),
-    ] = None
-    control: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="People who were not in the data, for attacks.", rich_help_panel=MEASURED),
-    ] = None
+    original: Annotated[str | None, MEASURED("The table that the release was made from.", "FILE")] = None
+    control: Annotated[str | None, MEASURED("People who were not in the data, for attacks.", "FILE")] = None
     earlier: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="RELEASE",
-            help="Earlier release of the same people, or a .toml that lists all that was published; repeatable.",
-            rich_help_panel=MEASURED,
+        MEASURED(
+            "Earlier release of the same people, or a .toml that lists all that was published; repeatable.", "RELEASE"
         ),
     ] = None
-    no_attacks: Annotated[bool, typer.Option("--no-attacks", help="Play no attacks.", rich_help_panel=MEASURED)] = False
-    bound: Annotated[
-        bool,
-        typer.Option("--bound", help="Also compute how little any release must lose.", rich_help_panel=MEASURED),
-    ] = False
-    threads: Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=MEASURED)] = None
-    seed: Annotated[int | None, typer.Option(help="Makes the figures repeatable.", rich_help_panel=MEASURED)] = None
+    no_attacks: Annotated[bool, MEASURED("Play no attacks.", None, "--no-attacks")] = False
+    bound: Annotated[bool, MEASURED("Also compute how little any release must lose.", None, "--bound")] = False
+    threads: Annotated[int | None, MEASURED("Threads; default all cores.")] = None
+    seed: Annotated[int | None, MEASURED("Makes the figures repeatable.")] = None
 
 
 @dataclass(frozen=True)
@@ -64,22 +51,13 @@ class Page:
 
     edition: Annotated[
         Edition,
-        typer.Option(
-            metavar="NAME",
-            help=f"{' or '.join(get_args(Edition))}; public leaves out what was counted on the original.",
-            rich_help_panel=OUTPUT,
-        ),
+        OUTPUT(f"{' or '.join(get_args(Edition))}; public leaves out what was counted on the original.", "NAME"),
     ] = "internal"
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Page to write, .html, or .json for machines.", rich_help_panel=OUTPUT),
-    ] = None
+    out: Annotated[Path | None, OUTPUT("Page to write, .html, or .json for machines.", "FILE")] = None
     short: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Also write the short report to sign, .html, of four printed pages at most; --out is its annex.",
-            rich_help_panel=OUTPUT,
+        OUTPUT(
+            "Also write the short report to sign, .html, of four printed pages at most; --out is its annex.", "FILE"
         ),
     ] = None
     overwrite: Overwrite = False
@@ -92,20 +70,11 @@ def report(
     compared: Compared = Compared(),
     policy: PolicyFile = None,
     decisions: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="JSON with what was decided on the way, for the internal edition.",
-            rich_help_panel=OUTPUT,
-        ),
+        Path | None, OUTPUT("JSON with what was decided on the way, for the internal edition.", "FILE")
     ] = None,
     intruder: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="What sfumato evidence score wrote of a person who tried; for the internal edition.",
-            rich_help_panel=OUTPUT,
-        ),
+        OUTPUT("What sfumato evidence score wrote of a person who tried; for the internal edition.", "FILE"),
     ] = None,
     hierarchies: Hierarchies = None,
     settings: Settings = None,

@@ -7,9 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from sfumato.cli.options import METHOD, OUTPUT, AsJson, Quiet
+from sfumato.cli.options import METHOD, OUTPUT, AsJson, Quiet, argument
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar
 from sfumato.errors import InputError, PolicyError, raise_all
@@ -28,28 +26,18 @@ Example:
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", show_default=False, help=f"One of {PAPERS}.")],
+    paper: Annotated[str, argument("PAPER", f"One of {PAPERS}.")],
     data: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Public tables; default SFUMATO_DATA. Adult is fetched if neither names a folder that has it.",
-            rich_help_panel=METHOD,
+        METHOD(
+            "Public tables; default SFUMATO_DATA. Adult is fetched if neither names a folder that has it.", "FOLDER"
         ),
     ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="A few records and values, without verdicts.", rich_help_panel=METHOD)
-    ] = False,
-    seed: Annotated[
-        int, typer.Option(help="Seed of synthetic tables and random algorithms.", rich_help_panel=METHOD)
-    ] = 1,
-    threads: Annotated[
-        int | None, typer.Option(help="Runs at a time; default all cores.", rich_help_panel=METHOD)
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Folder of tables and drawings.", rich_help_panel=OUTPUT)
-    ] = None,
-    no_drawings: Annotated[bool, typer.Option("--no-drawings", help="Tables only.", rich_help_panel=OUTPUT)] = False,
+    quick: Annotated[bool, METHOD("A few records and values, without verdicts.", None, "--quick")] = False,
+    seed: Annotated[int, METHOD("Seed of synthetic tables and random algorithms.")] = 1,
+    threads: Annotated[int | None, METHOD("Runs at a time; default all cores.")] = None,
+    out: Annotated[Path | None, OUTPUT("Folder of tables and drawings.", "FOLDER")] = None,
+    no_drawings: Annotated[bool, OUTPUT("Tables only.", None, "--no-drawings")] = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.options import AsJson, Original, Overwrite, PolicyFile, RoleOptions, Settings
+from sfumato.cli.options import AsJson, Original, Overwrite, PolicyFile, RoleOptions, Settings, option
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar, say_result
 from sfumato.errors import InputError, raise_all
@@ -55,9 +55,7 @@ def review(
 
 def init(
     table: Original,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Policy file to write; - for standard output.")] = Path(
-        "policy.toml"
-    ),
+    out: Annotated[Path, option("Policy file to write; - for standard output.", "FILE")] = Path("policy.toml"),
     overwrite: Overwrite = False,
     settings: Settings = None,
 ) -> None:

@@ -9,18 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
-from sfumato.cli.options import (
-    OUTPUT,
-    AsJson,
-    Overwrite,
-    PolicyFile,
-    RoleOptions,
-    Settings,
-)
+from sfumato.cli.options import OUTPUT, AsJson, Overwrite, Panel, PolicyFile, RoleOptions, Settings, argument
 from sfumato.cli.outcome import complain
-from sfumato.cli.progress import progress_bar, say_result
+from sfumato.cli.progress import progress_bar, say_json
 from sfumato.cli.released import original_people
 from sfumato.errors import PolicyError, SfumatoError, raise_all
 
@@ -33,7 +24,7 @@ _ARGUMENT = re.compile(
     r"^(population|sampling_fraction|weights|household|threshold|special_uniques|combinations|wildcards|"
     r"log_linear_estimate|log_linear|threads)\b"
 )
-MEASURES, KNOWN = "What is measured", "What is known besides the table"
+MEASURES, KNOWN = Panel("What is measured"), Panel("What is known besides the table")
 
 EXAMPLE = """\b
 Example:
@@ -48,21 +39,12 @@ Example:
 class Known:
     """What is known besides the table."""
 
-    population: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="Everybody who might be in the table, with the same columns.", rich_help_panel=KNOWN
-        ),
-    ] = None
-    sampling_fraction: Annotated[
-        float | None, typer.Option(help="Records per person of the population, e.g. 0.05.", rich_help_panel=KNOWN)
-    ] = None
-    weights: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Column of sampling weights.", rich_help_panel=KNOWN)
-    ] = None
-    household: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Column that says who lives together.", rich_help_panel=KNOWN)
-    ] = None
+    population: Annotated[str | None, KNOWN("Everybody who might be in the table, with the same columns.", "FILE")] = (
+        None
+    )
+    sampling_fraction: Annotated[float | None, KNOWN("Records per person of the population, e.g. 0.05.")] = None
+    weights: Annotated[str | None, KNOWN("Column of sampling weights.", "NAME")] = None
+    household: Annotated[str | None, KNOWN("Column that says who lives together.", "NAME")] = None
 
 
 @dataclass(frozen=True)
@@ -71,74 +53,42 @@ class Measured:
 
     threshold: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME|NUMBER",
-            help="Risk that must not be exceeded: ema, health-canada, cms, five or a number; repeatable.",
-            rich_help_panel=MEASURES,
+        MEASURES(
+            "Risk that must not be exceeded: ema, health-canada, cms, five or a number; repeatable.", "NAME|NUMBER"
         ),
     ] = None
     special_uniques: Annotated[
-        int | None,
-        typer.Option(
-            metavar="SIZE", help="Most columns of a minimal sample unique (SUDA2); 0: none.", rich_help_panel=MEASURES
-        ),
+        int | None, MEASURES("Most columns of a minimal sample unique (SUDA2); 0: none.", "SIZE")
     ] = None
-    combinations: Annotated[
-        int | None,
-        typer.Option(
-            metavar="SIZE", help="Most columns whose combinations are compared; 0: none.", rich_help_panel=MEASURES
-        ),
-    ] = None
-    wildcards: Annotated[
-        bool, typer.Option("--wildcards", help="Count '*' as any value, as sdcMicro does.", rich_help_panel=MEASURES)
-    ] = False
+    combinations: Annotated[int | None, MEASURES("Most columns whose combinations are compared; 0: none.", "SIZE")] = (
+        None
+    )
+    wildcards: Annotated[bool, MEASURES("Count '*' as any value, as sdcMicro does.", None, "--wildcards")] = False
     log_linear: Annotated[
-        int | None,
-        typer.Option(
-            metavar="SIZE",
-            help="Fit a log-linear model with terms of SIZE columns: 1 main effects, 2 all pairs.",
-            rich_help_panel=MEASURES,
-        ),
+        int | None, MEASURES("Fit a log-linear model with terms of SIZE columns: 1 main effects, 2 all pairs.", "SIZE")
     ] = None
     log_linear_terms: Annotated[
         list[str] | None,
-        typer.Option(
-            "--log-linear-term",
-            metavar="NAMES",
-            help="Fit a term of these columns, and main effects of all others; repeatable.",
-            rich_help_panel=MEASURES,
+        MEASURES(
+            "Fit a term of these columns, and main effects of all others; repeatable.", "NAMES", "--log-linear-term"
         ),
     ] = None
     log_linear_estimate: Annotated[
         Literal["standard", "pseudo-likelihood"],
-        typer.Option(
-            metavar="HOW",
-            help="Of a log-linear model: standard, or pseudo-likelihood by --weights.",
-            rich_help_panel=MEASURES,
-        ),
+        MEASURES("Of a log-linear model: standard, or pseudo-likelihood by --weights.", "HOW"),
     ] = "standard"
-    threads: Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=MEASURES)] = None
+    threads: Annotated[int | None, MEASURES("Threads; default all cores.")] = None
 
 
 def risk(
-    table: Annotated[
-        str,
-        typer.Argument(
-            metavar="TABLE",
-            show_default=False,
-            help="CSV or Parquet file, the URL of a database, or the folder of a release.",
-        ),
-    ],
+    table: Annotated[str, argument("TABLE", "CSV or Parquet file, the URL of a database, or the folder of a release.")],
     policy: PolicyFile = None,
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
     known: Known = Known(),
     measured: Measured = Measured(),
     settings: Settings = None,
     records: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Write every record's risks and scores as CSV, by row number.", rich_help_panel=OUTPUT
-        ),
+        Path | None, OUTPUT("Write every record's risks and scores as CSV, by row number.", "FILE")
     ] = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
@@ -151,7 +101,7 @@ def risk(
     """
     from sfumato.cli.released import is_release
     from sfumato.cli.settings import names_in
-    from sfumato.cli.summary import risk_headline, say_marked
+    from sfumato.cli.summary import risk_headline, say_report
     from sfumato.cli.words import Words, all_names
     from sfumato.evaluation.risk.adversaries import DEFAULT
     from sfumato.evaluation.risk.measure import Sample
@@ -173,20 +123,24 @@ def risk(
             whole,
             quasi_identifying=all_names(roles.quasi) or None if is_release(table) else None,
             population=everybody,
-            sample=Sample(known.sampling_fraction, known.weights, known.household, measured.log_linear_estimate),
+            sample=Sample(
+                known.sampling_fraction,
+                known.weights,
+                known.household,
+                measured.log_linear_estimate,
+                [names_in(names) for names in measured.log_linear_terms or ()] or measured.log_linear,
+            ),
             thresholds=measured.threshold or DEFAULT,
             special_uniques=measured.special_uniques,
             combinations=measured.combinations,
             wildcards=measured.wildcards,
-            log_linear=[names_in(names) for names in measured.log_linear_terms]
-            if measured.log_linear_terms
-            else measured.log_linear,
             threads=measured.threads,
             progress=progress,
         )
-    if not as_json:
-        say_marked([risk_headline(report)])
-    say_result(report.to_dict(), str(report), as_json=as_json)
+    if as_json:
+        say_json(report.to_dict())
+    else:
+        say_report(risk_headline(report), str(report))
     if records is not None:
         write_data(report.to_frame(), records, "csv")
         complain([f"{records}: one line for each record, for you alone; row numbers do not count the header"])

@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from sfumato.cli.options import METHOD, OUTPUT, PRIVACY, READING, Accept, AsJson, PolicyFile, Quiet, RoleOptions
+from sfumato.cli.options import (
+    METHOD,
+    OUTPUT,
+    PRIVACY,
+    READING,
+    Accept,
+    AsJson,
+    PolicyFile,
+    Quiet,
+    RoleOptions,
+    argument,
+    option,
+)
 from sfumato.cli.options import Settings as PolicySettings
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar, say_json, say_result
@@ -40,68 +52,45 @@ EXAMPLES = {
 Example:
   sfumato compare january.csv february.csv --kind series \\
       --policy policy.toml
-""",
+"""
 }
 """Command → what its help shows, where it is something else."""
 
-SeriesFolder = Annotated[Path, typer.Argument(metavar="SERIES", show_default=False, help="Folder of the series.")]
-Newcomers = Annotated[
-    str, typer.Argument(metavar="TABLE", show_default=False, help="File or database with newcomers alone.")
-]
-FirstPeople = Annotated[
-    str | None, typer.Argument(metavar="[TABLE]", show_default=False, help="File or database with the first people.")
-]
-Ledger = Annotated[
-    Path | None,
-    typer.Option(metavar="FOLDER", help="The steward's private ledger; default SERIES.ledger.", rich_help_panel=OUTPUT),
-]
+SeriesFolder = Annotated[Path, argument("SERIES", "Folder of the series.")]
+Newcomers = Annotated[str, argument("TABLE", "File or database with newcomers alone.")]
+FirstPeople = Annotated[str | None, argument("[TABLE]", "File or database with the first people.")]
+Ledger = Annotated[Path | None, OUTPUT("The steward's private ledger; default SERIES.ledger.", "FOLDER")]
 LedgerKey = Annotated[
     Path | None,
-    typer.Option(
+    OUTPUT(
+        "File with the key that encrypts the ledger; default as SFUMATO_LEDGER_KEY_FILE or SFUMATO_LEDGER_KEY.",
+        "FILE",
         "--ledger-key",
-        metavar="FILE",
-        help="File with the key that encrypts the ledger; default as SFUMATO_LEDGER_KEY_FILE or SFUMATO_LEDGER_KEY.",
-        rich_help_panel=OUTPUT,
     ),
 ]
 Key = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAMES",
-        help="The identifying column that says who a record is about, or several that do so together; default the only "
-        "one.",
-        rich_help_panel=PRIVACY,
+    PRIVACY(
+        "The identifying column that says who a record is about, or several that do so together; default the only one.",
+        "NAMES",
     ),
 ]
 SamePolicy = Annotated[
-    Path | None,
-    typer.Option("--policy", metavar="FILE", help="Policy file that must be that of the series; the series decides."),
+    Path | None, option("Policy file that must be that of the series; the series decides.", "FILE", "--policy")
 ]
-K = Annotated[int | None, typer.Option("-k", help="k-anonymity: smallest equivalence class.", rich_help_panel=PRIVACY)]
-M = Annotated[
-    int | None,
-    typer.Option("-m", help="m-invariance: different sensitive values of each class.", rich_help_panel=PRIVACY),
-]
-Everybody = Annotated[
-    str, typer.Argument(metavar="TABLE", show_default=False, help="File or database with everybody who is in now.")
-]
-MostCounterfeits = Annotated[
-    float,
-    typer.Option(metavar="SHARE", help="m-invariance: invented rows that are allowed.", rich_help_panel=METHOD),
-]
-L = Annotated[
-    float | None,
-    typer.Option("-l", help="l-diversity of every sensitive column; --model says which kind.", rich_help_panel=PRIVACY),
-]
+K = Annotated[int | None, PRIVACY("k-anonymity: smallest equivalence class.", None, "-k")]
+M = Annotated[int | None, PRIVACY("m-invariance: different sensitive values of each class.", None, "-m")]
+Everybody = Annotated[str, argument("TABLE", "File or database with everybody who is in now.")]
+MostCounterfeits = Annotated[float, METHOD("m-invariance: invented rows that are allowed.", "SHARE")]
+L = Annotated[float | None, PRIVACY("l-diversity of every sensitive column; --model says which kind.", None, "-l")]
 Way = Literal["append", "grow", "m-invariance"]
 WayName = Annotated[
     Way,
-    typer.Option(
-        "--way",
-        metavar="append|grow|m-invariance",
-        help="How releases follow each other: newcomers in classes of their own, newcomers in those that are there, or "
+    METHOD(
+        "How releases follow each other: newcomers in classes of their own, newcomers in those that are there, or "
         "everybody anew.",
-        rich_help_panel=METHOD,
+        "append|grow|m-invariance",
+        "--way",
     ),
 ]
 AcceptGap = Annotated[
@@ -114,45 +103,32 @@ AcceptGap = Annotated[
 ]
 LeaveOutKnown = Annotated[
     bool,
-    typer.Option(
-        "--leave-out-known",
-        help="Leave out records of people who are in the series already; else they are refused.",
-        rich_help_panel=PRIVACY,
+    PRIVACY(
+        "Leave out records of people who are in the series already; else they are refused.", None, "--leave-out-known"
     ),
 ]
 KeyForm = Annotated[
     str | None,
-    typer.Option(
-        "--key-form",
-        metavar="FORM",
-        help="exact or fold: whether keys that differ in capitals, blanks, zeros and the like are one person's, where "
+    PRIVACY(
+        "exact or fold: whether keys that differ in capitals, blanks, zeros and the like are one person's, where "
         "this is asked about; a series keeps it. By kind: fold:capitals,exact:zeros.",
-        rich_help_panel=PRIVACY,
+        "FORM",
+        "--key-form",
     ),
 ]
-Models = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME:P=V", help="Any privacy model that judges a class alone.", rich_help_panel=PRIVACY),
-]
-AnonymizerName = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Algorithm of generalized tables; default mondrian.", rich_help_panel=METHOD),
-]
+Models = Annotated[list[str] | None, PRIVACY("Any privacy model that judges a class alone.", "NAME:P=V")]
+AnonymizerName = Annotated[str | None, METHOD("Algorithm of generalized tables; default mondrian.", "NAME")]
 Settings = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="PATH=VALUE",
-        help="How this table is read, where it is not written like the first: source.KEY=VALUE, or "
+    READING(
+        "How this table is read, where it is not written like the first: source.KEY=VALUE, or "
         "column.NAME.KEY=VALUE; repeatable.",
-        rich_help_panel=READING,
+        "PATH=VALUE",
+        "--set",
     ),
 ]
-Threads = Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=METHOD)]
-Seed = Annotated[
-    int | None,
-    typer.Option(help="For tests and studies only: makes the random order repeatable.", rich_help_panel=METHOD),
-]
+Threads = Annotated[int | None, METHOD("Threads; default all cores.")]
+Seed = Annotated[int | None, METHOD("For tests and studies only: makes the random order repeatable.")]
 
 
 @dataclass(frozen=True)
@@ -210,10 +186,7 @@ class SeriesMethod:
     settings: PolicySettings = None
     most_counterfeits: MostCounterfeits = 0.05
     seed: Seed = None
-    format: Annotated[
-        str | None,
-        typer.Option(metavar="csv|parquet", help="Of the published tables; default csv.", rich_help_panel=OUTPUT),
-    ] = None
+    format: Annotated[str | None, OUTPUT("Of the published tables; default csv.", "csv|parquet")] = None
 
 
 def start(
@@ -333,15 +306,8 @@ def republish(
 
 def withdraw(
     folder: SeriesFolder,
-    people: Annotated[
-        str,
-        typer.Argument(
-            metavar="KEYS", show_default=False, help="File with the keys of those who withdraw, and its header."
-        ),
-    ],
-    most_lost: Annotated[
-        float, typer.Option(metavar="SHARE", help="Rows that may go with them.", rich_help_panel=METHOD)
-    ] = 0.1,
+    people: Annotated[str, argument("KEYS", "File with the keys of those who withdraw, and its header.")],
+    most_lost: Annotated[float, METHOD("Rows that may go with them.", "SHARE")] = 0.1,
     key_form: KeyForm = None,
     private: Private = Private(),
     seed: Seed = None,
@@ -359,16 +325,10 @@ def withdraw(
 
 def verify(
     folder: SeriesFolder,
-    ledger: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="The steward's ledger, to check what it attests.", rich_help_panel=OUTPUT),
-    ] = None,
+    ledger: Annotated[Path | None, OUTPUT("The steward's ledger, to check what it attests.", "FOLDER")] = None,
     ledger_key: LedgerKey = None,
     head: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SHA256", help="The head that was noted when a release was the last one: is it in this series?"
-        ),
+        str | None, option("The head that was noted when a release was the last one: is it in this series?", "SHA256")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -391,33 +351,19 @@ def verify(
 
 
 def attack(
-    folder: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="SERIES|RELEASES", show_default=False, help="Folder of a series; or several releases, in order."
-        ),
-    ],
+    folder: Annotated[list[Path], argument("SERIES|RELEASES", "Folder of a series; or several releases, in order.")],
     original: Annotated[
-        list[Path],
-        typer.Option(
-            metavar="FILE",
-            help="Table of who came with the first release; repeat it for the second one, and so on.",
-            rich_help_panel=OUTPUT,
-        ),
+        list[Path], OUTPUT("Table of who came with the first release; repeat it for the second one, and so on.", "FILE")
     ],
     policy: Annotated[
-        Path | None,
-        typer.Option(
-            "--policy", metavar="FILE", help="Policy file that says how tables are read, and has hierarchies."
-        ),
+        Path | None, option("Policy file that says how tables are read, and has hierarchies.", "FILE", "--policy")
     ] = None,
     key: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Where people also leave, as with m-invariance: the column that says who a record is about, or "
+        PRIVACY(
+            "Where people also leave, as with m-invariance: the column that says who a record is about, or "
             "several that do so together; each --original is then everybody who is in that release.",
-            rich_help_panel=PRIVACY,
+            "NAMES",
         ),
     ] = None,
     key_form: KeyForm = None,
@@ -456,17 +402,11 @@ def show(folder: SeriesFolder, ledger: Ledger = None, ledger_key: LedgerKey = No
 
 
 def compare(
-    tables: Annotated[
-        list[str],
-        typer.Argument(metavar="TABLE...", show_default=False, help="Newcomers of each month, the first month first."),
-    ],
+    tables: Annotated[list[str], argument("TABLE...", "Newcomers of each month, the first month first.")],
     policy: PolicyFile = None,
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
     key: Key = None,
-    way: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Which ways; default all. Repeatable.", rich_help_panel=METHOD),
-    ] = None,
+    way: Annotated[list[str] | None, METHOD("Which ways; default all. Repeatable.", "NAME")] = None,
     promise: Promise = Promise(),
     settings: PolicySettings = None,
     most_counterfeits: MostCounterfeits = 0.05,
@@ -501,9 +441,7 @@ def compare(
     say_result(found.to_dict(), str(found), as_json=as_json)
 
 
-def new_key(
-    file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help="File that must not be there yet.")],
-) -> None:
+def new_key(file: Annotated[Path, argument("FILE", "File that must not be there yet.")]) -> None:
     """Make a random key that encrypts ledgers, in a file for its owner alone.
 
     Keep it elsewhere than the ledger, and a copy of it: without it the ledger is lost.

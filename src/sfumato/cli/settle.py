@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from sfumato.cli.options import AsJson
+from sfumato.cli.options import AsJson, argument, option
 from sfumato.cli.progress import say_result
 from sfumato.errors import InputError, PolicyError, without_credentials
 from sfumato.numbers import counted
@@ -27,19 +25,11 @@ Example:
 
 def settle(
     target: Annotated[
-        str,
-        typer.Argument(
-            metavar="PATH",
-            show_default=False,
-            help="Release folder, folder of a series, audit file or ledger; or the URL of a database.",
-        ),
+        str, argument("PATH", "Release folder, folder of a series, audit file or ledger; or the URL of a database.")
     ],
-    ledger: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Of a series whose ledger does not lie beside it.")
-    ] = None,
+    ledger: Annotated[Path | None, option("Of a series whose ledger does not lie beside it.", "FOLDER")] = None,
     ledger_key: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="With the key that encrypts the ledger of a series; default as the series."),
+        Path | None, option("With the key that encrypts the ledger of a series; default as the series.", "FILE")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

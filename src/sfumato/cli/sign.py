@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from sfumato.cli.options import argument, option
 from sfumato.cli.outcome import complain
 from sfumato.errors import InputError, PolicyError, raise_all
 
@@ -20,19 +19,11 @@ Example:
 
 
 def sign(
-    release: Annotated[
-        Path | None, typer.Argument(metavar="RELEASE", show_default=False, help="Folder of a release.")
-    ] = None,
-    key: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Your private key. Keep it to yourself, and a copy of it.")
-    ] = None,
-    by: Annotated[str, typer.Option(metavar="TEXT", help="Who signs, and as what; readers see it.")] = "",
-    revoke: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Take the signature back: write a statement that says so.")
-    ] = None,
-    new_key: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Make a key: FILE for you alone, FILE.pub for everybody.")
-    ] = None,
+    release: Annotated[Path | None, argument("RELEASE", "Folder of a release.")] = None,
+    key: Annotated[Path | None, option("Your private key. Keep it to yourself, and a copy of it.", "FILE")] = None,
+    by: Annotated[str, option("Who signs, and as what; readers see it.", "TEXT")] = "",
+    revoke: Annotated[Path | None, option("Take the signature back: write a statement that says so.", "FILE")] = None,
+    new_key: Annotated[Path | None, option("Make a key: FILE for you alone, FILE.pub for everybody.", "FILE")] = None,
 ) -> None:
     """Sign every file of a release, after recounting it. Whoever has FILE.pub sees that none was changed.
 

@@ -7,9 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from sfumato.cli.options import OUTPUT, PolicyFile, Settings
+from sfumato.cli.options import OUTPUT, PolicyFile, Settings, argument, option
 
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
@@ -24,26 +22,20 @@ Example:
 
 
 def studio(
-    table: Annotated[
-        Path | None, typer.Argument(metavar="[TABLE]", show_default=False, help="A file; left out, a page asks for it.")
-    ] = None,
+    table: Annotated[Path | None, argument("[TABLE]", "A file; left out, a page asks for it.")] = None,
     project: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Folder that keeps setup, history and releases; made if it is not there. Default a temporary one.",
+        option(
+            "Folder that keeps setup, history and releases; made if it is not there. Default a temporary one.", "FOLDER"
         ),
     ] = None,
     policy: PolicyFile = None,
     verify: Annotated[
-        Path | None,
-        typer.Option(metavar="RELEASE|SERIES", help="For a recipient: show a release, or a series, and recount it."),
+        Path | None, option("For a recipient: show a release, or a series, and recount it.", "RELEASE|SERIES")
     ] = None,
     settings: Settings = None,
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the address, and open nothing.", rich_help_panel=OUTPUT)
-    ] = False,
-    port: Annotated[int, typer.Option(help="Default a free one.", rich_help_panel=OUTPUT)] = 0,
+    no_browser: Annotated[bool, OUTPUT("Print the address, and open nothing.", None, "--no-browser")] = False,
+    port: Annotated[int, OUTPUT("Default a free one.")] = 0,
 ) -> None:
     """Open pages on this computer in which a table is published from beginning to end.
 

@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from sfumato.cli.options import AsJson, Population
+from sfumato.cli.options import AsJson, Population, argument, option
 from sfumato.cli.outcome import complain
-from sfumato.cli.progress import progress_bar, say_result
+from sfumato.cli.progress import progress_bar, say_json
 from sfumato.cli.released import original_people
 from sfumato.errors import InputError, PolicyError
 
@@ -24,39 +24,26 @@ Example:
 
 def verify(
     release: Annotated[
-        str,
-        typer.Argument(
-            metavar="RELEASE",
-            show_default=False,
-            help="Folder of a release, or the URL of a database, with ?schema=NAME at its end.",
-        ),
+        str, argument("RELEASE", "Folder of a release, or the URL of a database, with ?schema=NAME at its end.")
     ],
     audit: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The steward's audit file, to recount people who have several records."),
+        Path | None, option("The steward's audit file, to recount people who have several records.", "FILE")
     ] = None,
     population: Population = None,
     policy: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="With --population: the policy that made the release, if its own withholds hierarchies.",
-        ),
+        option("With --population: the policy that made the release, if its own withholds hierarchies.", "FILE"),
     ] = None,
     engine: Annotated[
         Literal["auto", "memory", "spark"],
-        typer.Option(
-            metavar="WHO",
-            help="Who counts: memory (all here), spark (the server that SPARK_REMOTE names; RELEASE as it sees it), or "
+        option(
+            "Who counts: memory (all here), spark (the server that SPARK_REMOTE names; RELEASE as it sees it), or "
             "auto (the database that a release lies in; else here, one part after the other).",
+            "WHO",
         ),
     ] = "auto",
-    key: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Public key of whoever signed the folder (sfumato sign).")
-    ] = None,
-    revocations: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="With --key: statements that take signatures back.")
-    ] = None,
+    key: Annotated[Path | None, option("Public key of whoever signed the folder (sfumato sign).", "FILE")] = None,
+    revocations: Annotated[Path | None, option("With --key: statements that take signatures back.", "PATH")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Recount every promise of a release, trusting nothing but the published table.
@@ -64,7 +51,7 @@ def verify(
     Exit code 0: every promise that can be decided from the release holds. 1: one does not, or a file was changed.
     """
     from sfumato.cli.released import release_problem
-    from sfumato.cli.summary import headline, say_marked
+    from sfumato.cli.summary import headline, say_report
     from sfumato.release.transaction import interrupted
     from sfumato.release.verify import verify as recount
     from sfumato.table.databases.address import is_database
@@ -91,9 +78,10 @@ def verify(
             revocations=revocations,
             progress=progress,
         )
-    if not as_json:
-        say_marked([headline(verification)])
-    say_result(verification.to_dict(), str(verification), as_json=as_json)
+    if as_json:
+        say_json(verification.to_dict())
+    else:
+        say_report(headline(verification), str(verification))
     if not verification.ok:
         raise typer.Exit(1)
 

@@ -375,11 +375,7 @@ def outcome_of(run: Run, plan: Plan, ground: SharedWork, prepared: _PreparedTabl
 
 
 def run_release(run: Run, plan: Plan, ground: SharedWork, original: Original, progress: Progress) -> Release:
-    """Make the release of a run, on this thread.
-
-    Raises ``UnsatisfiableError`` when the models cannot be met. Raises ``PolicyError`` when the anonymizer cannot
-    promise them.
-    """
+    """Make a run's release on this thread; UnsatisfiableError or PolicyError when the models cannot be met."""
     table, seed = original.table, ground.seed_of(run)
     people = plan.people_of(run)
     said = Arguments(

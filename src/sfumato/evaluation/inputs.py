@@ -32,10 +32,7 @@ def generalized_table(release: Release | OpenedRelease) -> PublishedTable:
 
 
 def generalized_file(folder: ReleaseFolder) -> Path:
-    """Return the data file of a release folder, or the folder of its parts.
-
-    Raises InputError when the release is of another kind, or its parts do not fit into memory.
-    """
+    """Return the data file or folder of parts of a release; InputError for other kinds, or parts beyond memory."""
     if folder.description.kind != PublishedTable.kind:
         raise InputError(f"{folder.path}: {_refusal(folder.description.kind)}")
     if "data" not in folder.files:

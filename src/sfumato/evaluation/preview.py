@@ -1,7 +1,4 @@
-"""How many people could be told apart by some columns, counted anew whenever the choice of columns changes.
-
-Letters: n records, q columns.
-"""
+"""How many people some columns tell apart, counted anew with each choice. Letters: n records, q columns."""
 
 from __future__ import annotations
 

@@ -110,10 +110,7 @@ def draft_hierarchy(values: pl.Series) -> Hierarchy:
 
 
 def draft_rule(values: pl.Series) -> HierarchySpecification | None:
-    """Return the rule that :func:`draft_hierarchy` would build; None for categories, which are listed instead.
-
-    Raises ``HierarchyError`` as :func:`draft_hierarchy` does.
-    """
+    """Return the rule that :func:`draft_hierarchy` would build, None for categories; raises HierarchyError like it."""
     what = f"hierarchy of {values.name or 'values'!r}"
     distinct = listed_values(values, what)
     if distinct.dtype.is_float():

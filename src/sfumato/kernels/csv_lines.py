@@ -1,7 +1,4 @@
-"""Joining the labels of records into lines of text, eight bytes at a time.
-
-Letters: b records, q columns, v labels of all columns together, z words that hold them.
-"""
+"""Joining labels into lines, eight bytes at a time. Letters: b records, q columns, v labels, z words of them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Grouping equal records and counting values per class: hash table and counting sort.
-
-Letters: n records, q columns, u keys a record, c classes, v values.
-"""
+"""Grouping equal records, counting values by class. Letters: n records, q columns, u keys, c classes, v values."""
 
 from __future__ import annotations
 
@@ -153,10 +150,7 @@ def _grown(group_keys: Int64s, count: int) -> tuple[Int64s, Int32s]:
 
 @linear
 def first_records(class_of: Int32s, count: int) -> Int64s:
-    """Return the first record of each class; int64 (count,). class_of : int32 (n,), numbered by first appearance.
-
-    Capacity: groups are numbered below `count`.
-    """
+    """Return the first record of each class by first appearance; int64 (count,). Capacity: groups below `count`."""
     firsts = np.empty(count, dtype=np.int64)
     groups = 0
     for record in range(len(class_of)):
@@ -168,10 +162,7 @@ def first_records(class_of: Int32s, count: int) -> Int64s:
 
 @linear
 def histogram(class_of: Int32s, codes: Codes, size: int) -> Int64s:
-    """Count each code among the records that are in a class; int64 (size,).
-
-    class_of : int32 (n,), −1 for suppressed records. codes : unsigned (n,), below `size`.
-    """
+    """Count codes by value among records in a class; int64 (size,); class_of: int32 (n,), −1 for suppressed ones."""
     counts = np.zeros(size, dtype=np.int64)
     for record in range(len(class_of)):
         if class_of[record] >= 0:

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.people import statistics_of
-from sfumato.classes.population import people_at_top
 from sfumato.classes.statistics import ClassStatistics, SensitiveCounts, counts_of, number_values
 from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.predicates import (
@@ -127,11 +126,7 @@ _SetColumn = tuple[NDArray[np.unsignedinteger], EncodedSets, EncodedAttribute]
 
 
 class _Counted(NamedTuple):
-    """One column of what people have.
-
-    codes : int64 (n,), from 0, all of which occur. starts, members : int64, the values of each, counted from 0. totals
-    : int64, people who have each value. numbers : int64, what each value stands for; 0 where it is no number.
-    """
+    """A column: codes, int64 (n,), all occur; starts, members, values of each; totals, people by value; numbers."""
 
     codes: NDArray[np.int64]
     starts: NDArray[np.int64]
@@ -284,6 +279,8 @@ def compile_rules(models: Sequence[PrivacyModel], table: EncodedTable) -> Compil
     everybody = np.zeros(table.height, dtype=np.int32)
     whole = statistics_of(table, everybody, 1)
     if table.population is not None and table.population.nodes is not None:
+        from sfumato.classes.population import people_at_top
+
         whole = replace(whole, population=people_at_top(table.population))
     names = [attribute.name for attribute in table.sensitive]
     rules = rules_of(models, table)
@@ -332,10 +329,7 @@ def compile_counted(
 
 
 def rules_of(models: Sequence[PrivacyModel], table: EncodedTable) -> list[Rule]:
-    """Return all rules that may fail, or refuse a model that has none or that merging may break.
-
-    No search could satisfy such a model.
-    """
+    """Return all rules that may fail; refuse a model without any, or that merging breaks: no search satisfies it."""
     names = [attribute.name for attribute in table.sensitive]
     problems = [
         f"{model.name}: merging classes may break it, and every search relies on merging; leave the model out"
@@ -507,10 +501,7 @@ Codes = NDArray[np.unsignedinteger]
 def _with_population(
     rules: RuleArrays, codes: Codes, population: PeopleOfPopulation | None
 ) -> tuple[RuleArrays, Codes]:
-    """Return rules that read one more histogram, of what records stand for, and its column beside `codes`.
-
-    Both come back unchanged where no rule asks.
-    """
+    """Return rules that read a histogram more, of what records stand for, and its column; unchanged if none asks."""
     asks = np.array([TRAITS[code].population for code in rules.codes.tolist()], dtype=np.bool_)
     if population is None or not asks.any():
         return rules, codes

@@ -275,10 +275,7 @@ class RecursiveLDiversity(Diversity):
         return self.l
 
     def measure(self, counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return ``r_1 / (r_l + ... + r_m)`` of each class, infinite below `l` distinct values; float64 (c,).
-
-        Cost O(z log z): counts are sorted inside the classes.
-        """
+        """Return ``r_1 / (r_l + ... + r_m)`` by class, infinite below `l` values; float64 (c,), O(z log z)."""
         tails = counts.masses(sizes) - self._leading(counts)
         measured = np.full(len(sizes), np.inf)
         np.divide(largest_counts(counts), tails, out=measured, where=distinct_values(counts) >= self.l)

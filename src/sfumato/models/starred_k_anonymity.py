@@ -13,14 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.partition import group_records
-from sfumato.classes.statistics import ClassStatistics
+from sfumato.classes.statistics import STARRED, ClassStatistics
 from sfumato.kernels.predicates import K_ANONYMITY
 from sfumato.models.protocol import Achieved, Rule
 from sfumato.models.says import CheckedModel
 from sfumato.options import Limit
-
-STARRED = -1
-"""Number of a suppressed cell in :attr:`ClassStatistics.published`."""
 
 
 class _PublishedModel(CheckedModel):

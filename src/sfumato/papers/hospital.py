@@ -55,10 +55,7 @@ HOSPITAL_SCHEMA = Schema(
         "marital_status": Attribute(
             kind=Kind.CATEGORICAL,
             hierarchy=groups(
-                {
-                    "living alone": ("single", "separated", "divorced", "widowed"),
-                    "living as a couple": ("married",),
-                }
+                {"living alone": ("single", "separated", "divorced", "widowed"), "living as a couple": ("married",)}
             ),
         ),
         "occupation": Attribute(kind=Kind.CATEGORICAL, hierarchy=groups(OCCUPATIONS)),
@@ -242,10 +239,7 @@ _LARGEST_TOWN = len(_INITIALS) * int(np.prod([len(part) for part in _SYLLABLES])
 
 
 def _synthetic_names(sexes: NDArray[np.integer], generator: np.random.Generator) -> pl.Series:
-    """Give everybody an invented name that nobody else has.
-
-    `sexes`: Integer (n,), 0 for women and 1 for men; n is at most `LARGEST_TOWN`. Returns: strings, length n.
-    """
+    """Give everybody a name that nobody else has; `sexes`: integer (n,), 0 women, 1 men; n ≤ `LARGEST_TOWN`."""
     first = generator.integers(0, len(_FIRST[0].split()), size=len(sexes))
     keys = generator.choice(_LARGEST_TOWN, size=len(sexes), replace=False)
     keys, initial = np.divmod(keys, len(_INITIALS))

@@ -417,10 +417,7 @@ _FREQUENT, _LONG_TAIL = 5, 0.8
 
 
 def frequencies(data: str, frame: pl.DataFrame, place: str) -> pl.DataFrame:
-    """Count the records of each value of age, sex and place.
-
-    Returns: data, attribute, value (text), at (the age, or the value's rank by falling frequency), records.
-    """
+    """Count records by age, sex and place; returns data, attribute, value (text), at (age or rank), records."""
     parts = []
     for name in ("age", "sex", place):
         counted = frame.group_by(pl.col(name).alias("value")).len("records")
@@ -457,10 +454,7 @@ def _claims_on_adult(counted: pl.DataFrame, whole: bool) -> Iterator[Claim]:
     bounds = min(years), max(years)
     where = "4.3, figure 4-1"
     yield Claim.judged(
-        "Adult: ages range from 17 to 90",
-        where,
-        bounds == (17, 90) if whole else None,
-        "{} to {}".format(*bounds),
+        "Adult: ages range from 17 to 90", where, bounds == (17, 90) if whole else None, "{} to {}".format(*bounds)
     )
     yield Claim.judged(
         "Adult: there are 39 countries", where, places.height == 39 if whole else None, f"{places.height} countries"

@@ -31,14 +31,7 @@ from sfumato.parallel import OnceForEach
 from sfumato.policy.people import People
 from sfumato.randomness import permutation
 from sfumato.recoding import Recoding, recode_as_published
-from sfumato.release.people import (
-    PeopleBehind,
-    PeoplesLimit,
-    carried,
-    fingerprint_limit,
-    uniform_problem,
-    withdrawn,
-)
+from sfumato.release.people import PeopleBehind, PeoplesLimit, carried, fingerprint_limit, uniform_problem, withdrawn
 from sfumato.release.suppression import smallest_first
 from sfumato.release.task import Task
 from sfumato.table.encoding import EncodedAttribute, EncodedTable, PeopleApart
@@ -173,10 +166,7 @@ def solution_apart(
 
 
 def settled_apart(among: Problem, found: Partition, people: PeopleBehind, limit: PeoplesLimit, task: Task) -> Partition:
-    """Leave people out until everything holds in the classes that a reader will see.
-
-    Whoever is left out may make classes alike that were not; every round has fewer classes.
-    """
+    """Leave people out until all holds in the classes that a reader sees; each round has fewer classes."""
     # The limit of fingerprints is on what somebody has in one class, and that may grow when classes are merged.
     merging = may_break(among) or task.people.fingerprint_k is not None
     while True:
@@ -530,11 +520,7 @@ def _drawn(carry: NDArray[np.uint64], seed: int | None) -> NDArray[np.int64]:
 def _solved_by_size(
     problem: Problem, members: HouseholdMembers, solve: Solve
 ) -> tuple[NDArray[np.int32], int, list[int]]:
-    """Solve for the households of each size.
-
-    Returns: `class_of`: int32 (n,): class of each record; −1 where households of its size do not satisfy the models;
-    `count`: Number of classes; `alone`: How many households there are of each size that does not satisfy them.
-    """
+    """Solve the households of each size; class of each record, −1 for none; classes; households that fail by size."""
     class_of = np.full(problem.table.height, -1, dtype=np.int32)
     count, alone = 0, list[int]()
     for size in np.unique(members.sizes).tolist():

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import polars as pl
 
@@ -230,6 +230,80 @@ class OwnRelease(ABC):
         return cells_like_formulas(list(self.tables.values()))
 
 
+class Saver(Protocol):
+    """Writes the folder of releases of one kind; see :func:`saver`."""
+
+    def __call__(
+        self,
+        release: Any,
+        folder: str | Path,
+        *,
+        policy: Any = None,
+        format: Format = "csv",
+        overwrite: bool = False,
+        formulas: Formulas = "keep",
+    ) -> Path:
+        """Write it."""
+        ...
+
+
+def saver(kind: type[OwnRelease], name: str, what: str, holds: str) -> Saver:
+    """Return the public function `name` that writes the folder of a kind: what it is of, and which files it holds."""
+
+    def save(
+        release: Any,
+        folder: str | Path,
+        *,
+        policy: Any = None,
+        format: Format = "csv",
+        overwrite: bool = False,
+        formulas: Formulas = "keep",
+    ) -> Path:
+        """Write a release folder of {what}, of which :func:`sfumato.verify` recounts what can be recounted.
+
+        It holds {holds}, ``release.json``, ``policy.toml``, ``report.json`` and ``report.txt``; nothing of it is for
+        the steward alone. The folder appears whole or not at all.
+
+        Parameters
+        ----------
+        release : {kind}
+            As :func:`sfumato.{made_by}` returns it: recounted before it is written.
+        folder
+            Where to; its parent must exist.
+        policy : {policy} or None
+            What the release was made from, where it is to say more than the release's own: a purpose, a recipient. It
+            must say the same of how the release was made.
+        format
+            Of the files that hold the tables.
+        overwrite
+            Replace a release that is already there; anything else is never replaced. Whoever has the old one has both.
+        formulas
+            Of cells of CSV that begin like a formula, which a spreadsheet may run: ``"keep"`` them as they are,
+            ``"escape"`` them by a ``'`` before, or ``"refuse"`` to write.
+
+        Returns
+        -------
+        pathlib.Path
+            The folder.
+
+        Raises
+        ------
+        InputError
+            When the folder cannot be written there.
+        PolicyError
+            When this is no such release, the policy says something else than that of the release, the format or what
+            to do with formulas is unknown, formulas are refused or cannot be escaped, or what was found in the data
+            (the scale of ratings) has to be declared.
+        """
+        return save_own(release, kind, folder, policy, format, overwrite, formulas)
+
+    words = {"what": what, "holds": holds, "kind": kind.__name__, "policy": kind.policy_kind.__name__}
+    save.__doc__ = None if save.__doc__ is None else save.__doc__.format(**words, made_by=kind.made_by)
+    save.__name__ = save.__qualname__ = name
+    save.__module__ = kind.__module__
+    return save
+
+
 def save_own(
     release: object,
     kind: type[OwnRelease],
@@ -239,16 +313,7 @@ def save_own(
     overwrite: bool,
     formulas: Formulas,
 ) -> Path:
-    """Write the folder of a release that is no table of records; it appears whole or not at all.
-
-    Raises
-    ------
-    InputError
-        When the folder cannot be written there.
-    PolicyError
-        When this is no such release, the policy says something else than that of the release, the format or what to do
-        with formulas is unknown, or formulas are refused or cannot be escaped.
-    """
+    """Write the folder of a release that is no table of records; raises as :func:`saver` says."""
     problems = wrong_types(release, kind, kind.made_by, policy, kind.policy_kind, format, formulas)
     if isinstance(release, kind) and isinstance(policy, kind.policy_kind):
         problems += release.contradictions(policy)

@@ -66,11 +66,7 @@ class FilesInARow:
 
     @classmethod
     def of(cls, folder: Path, facts: TableFacts) -> FilesInARow:
-        """Open the files of a release's table.
-
-        Raises ``InputError`` when one has other columns than ``release.json`` says, or holds other types than the
-        first.
-        """
+        """Open the files of a table; InputError when columns or types differ from ``release.json`` or the first."""
         files: list[BatchSource] = []
         header = None
         for path in (folder / name for name in facts.files):
@@ -202,10 +198,7 @@ class TalliedRows:
 
 
 def parts_recount(
-    source: BatchSource,
-    description: Description,
-    scratch: Path | None = None,
-    people: NDArray[np.int32] | None = None,
+    source: BatchSource, description: Description, scratch: Path | None = None, people: NDArray[np.int32] | None = None
 ) -> Verification:
     """Recount a table that :func:`counted_by_record`, and say its roles; as :func:`recounted_in_parts`."""
     # Types do not matter for whether the columns are those of the structure.

@@ -37,10 +37,7 @@ _MOST = 16 << 20
 
 @dataclass(frozen=True)
 class Envelope:
-    """A statement and its signatures, as ``signature.json`` holds them.
-
-    `payload`: The statement, bytes. `signatures`: Key id → signature.
-    """
+    """A statement as ``signature.json`` holds it: `payload`, its bytes, and `signatures` by the id of their key."""
 
     payload: bytes
     signatures: Mapping[str, bytes]

@@ -103,10 +103,7 @@ def _coded(column: pl.Series) -> tuple[pl.Series, NDArray[np.uint32]]:
 
 
 def _coded_floats(column: pl.Series) -> tuple[pl.Series, NDArray[np.uint32]]:
-    """Do the same by the bits, as whole numbers that rise with the values: to polars −0.0 and 0.0 are one value.
-
-    Which of the two it keeps hangs on their order.
-    """
+    """Do the same by the bits, as rising whole numbers: of −0.0 and 0.0 polars keeps what stands first."""
     known = column.is_not_null().to_numpy()
     values = column.drop_nulls().fill_nan(np.nan).to_numpy()
     bits = values.view(f"i{values.itemsize}")

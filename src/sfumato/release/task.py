@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,31 +19,30 @@ from numpy.typing import NDArray
 from sfumato.anonymizers import ANONYMIZERS
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, Publisher, silent
 from sfumato.classes.people import statistics_of
-from sfumato.classes.population import among_population
 from sfumato.engines import Engine, LocalEngine
 from sfumato.errors import PolicyError, SfumatoError, raise_all
 from sfumato.findings.answers import OpenFindings, ReadTable, remarks_on, severe_findings, wrong_answers
 from sfumato.findings.review import Finding, Severity
 from sfumato.models.checks import promise_words
-from sfumato.models.k_map import DeltaPresence
-from sfumato.models.likeness import compared_with_original
 from sfumato.models.protocol import PrivacyModel, Rule
 from sfumato.models.rule_traits import TRAITS
 from sfumato.models.says import about_values, of_population, says
-from sfumato.models.sensitive import whole_table_models
+from sfumato.models.sensitive import compared_with_original, whole_table_models
 from sfumato.policy.columns import column_contradictions
 from sfumato.policy.parts import Wish
 from sfumato.policy.people import People
 from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy, Withstand, anonymizer_entry
 from sfumato.progress import thread_count
 from sfumato.published.checks.generalized import columns_without_promise
-from sfumato.published.checks.population import Register
 from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.identification import Look, Sort
 from sfumato.table.schema import Kind, Role, text_of
 from sfumato.table.table import Table
+
+if TYPE_CHECKING:
+    from sfumato.published.checks.population import Register
 
 ONE_PLACE = "say it in one place"
 
@@ -204,11 +203,15 @@ def makers_that(*able: str) -> str:
     return f"{', '.join(some)} or {last}"
 
 
+DELTA_PRESENCE = "delta-presence"
+"""The name of the model that speaks of who is in the table."""
+
+
 def presence_problems(
     models: Sequence[PrivacyModel], anonymizer: object, recoding: object, refine: object
 ) -> list[str]:
     """Say why what is promised about the presence of people cannot be enforced, if so."""
-    asking = [model for model in models if isinstance(model, DeltaPresence)]
+    asking = [model for model in models if model.name == DELTA_PRESENCE]
     if not asking:
         return []
     name, problems = getattr(anonymizer, "name", ""), []
@@ -217,7 +220,9 @@ def presence_problems(
             f"delta-presence: classes of {name} as it is set may cover the same people, whose chances add up; take "
             f"{makers_that('shares_nobody')}"
         )
-    elif any(model.covers_everybody for model in asking) and not getattr(anonymizer, "knows_regions", False):
+    elif any(getattr(model, "covers_everybody", False) for model in asking) and not getattr(
+        anonymizer, "knows_regions", False
+    ):
         problems.append(
             f"delta-presence: {name} does not know whom no class covers, which a delta_min above 0 asks for; take "
             f"{makers_that('shares_nobody', 'knows_regions')}"
@@ -242,10 +247,7 @@ def with_choice(policy: Policy, records: int | None) -> Policy:
 
 
 def harden(policy: Policy) -> Policy:
-    """Return the policy with the labels and the maker that it needs for what it is to withstand.
-
-    Who names a maker keeps it: what is then told is played.
-    """
+    """Return the policy with labels and maker that it needs to withstand; who names a maker keeps it, and plays it."""
     update: dict[str, Any] = {}
     maker = policy.to_anonymizer()
     if "labels" in policy.withstand and isinstance(maker, Anonymizer):
@@ -585,7 +587,11 @@ class Task:
     def encoded(self) -> EncodedTable:
         """Return the codes, as :func:`~sfumato.table.encoding.encode` does; ``SfumatoError`` with all problems."""
         encoded = self.read or self.engine.encode(self.table)
-        return encoded if self.population is None else among_population(encoded, self.table, self.population)
+        if self.population is None:
+            return encoded
+        from sfumato.classes.population import among_population
+
+        return among_population(encoded, self.table, self.population)
 
     def findings(self, encoded: EncodedTable) -> tuple[Finding, ...]:
         """Return what is told of the columns beside the result; `encoded`: the codes of the table."""
@@ -612,7 +618,11 @@ class Task:
     @property
     def register(self) -> Register | None:
         """The population as a recount takes it."""
-        return None if self.population is None else Register(self.population, self.recoding)
+        if self.population is None:
+            return None
+        from sfumato.published.checks.population import Register
+
+        return Register(self.population, self.recoding)
 
     @cached_property
     def wishes(self) -> NDArray[np.int64] | None:

@@ -29,10 +29,7 @@ FROZEN = "not what the series was started with, which is frozen; take the change
 
 
 def key_of_series(policy: Policy, key: str | Sequence[str] | None, way: str = APPEND) -> str | tuple[str, ...]:
-    """Return the column that says who a record is about, or the columns: what is named, the person, or identifying.
-
-    Raises ``PolicyError`` when it is not clear which.
-    """
+    """Return the column, or columns, of who a record is about, or raise PolicyError when that is not clear."""
     columns, named = policy.columns, (key,) if isinstance(key, str) else tuple(key or ())
     if WAYS[way].people and columns.person is not None and named and {*named} != {*columns.key_columns}:
         raise PolicyError(
@@ -82,6 +79,8 @@ def _of_format(policy: Policy) -> Iterator[str]:
     """Say in which formats the releases of a series cannot be compared with each other."""
     if policy.output.format not in PLAIN:
         yield f"output.format: a series is written as {' or '.join(PLAIN)}; take one of them"
+    if policy.output.cells is not None:
+        yield "output.cells: a series publishes labels alone; leave it out"
 
 
 def _of_orders(policy: Policy) -> Iterator[str]:

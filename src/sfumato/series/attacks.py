@@ -291,11 +291,7 @@ NEEDS_KEY = "it needs --key, the column that says who is in several releases"
 
 
 class _Known(NamedTuple):
-    """What an attacker knows of people: which classes of each release cover them, and with which release they came.
-
-    People of whom the same is known are one: `times` int64 (n,) says how many they are. `came` int64 (n,) from 0,
-    `records` int64 (n,) how many rows each has.
-    """
+    """What an attacker knows: classes that cover people, when they `came`, their `records`; alike ones are `times`."""
 
     covers: list[Covering]
     came: NDArray[np.int64]
@@ -539,10 +535,7 @@ def trees_of(reading: Policy | None, people: pl.DataFrame) -> Covers:
 
 
 def _in_chunks(known: _Known, who: Marks, count: Callable[[NDArray[np.int64]], Left]) -> list[Left]:
-    """Count for some people, a few at a time: from rows of each value, float64 (m, v), to rows and values, (m, 2).
-
-    Rows are those for each record that a person has.
-    """
+    """Count for some people from rows of each value, float64 (m, v), to rows and values, (m, 2), a few at a time."""
     people = np.flatnonzero(who)
     chunks = [people[start : start + AT_ONCE] for start in range(0, len(people), AT_ONCE)]
     counted = ((some, count(some)) for some in chunks)

@@ -270,11 +270,7 @@ class SeriesFolder:
 
     @classmethod
     def open(cls, path: Path) -> SeriesFolder:
-        """Read what a folder says of itself.
-
-        Raises ``InputError`` when it is no folder of a series. Raises ``VerificationError`` when its ``series.json`` is
-        damaged.
-        """
+        """Read what a folder says of itself; InputError for no series, VerificationError for a damaged one."""
         if not path.is_dir():
             begun = interrupted(path)
             raise InputError(begun or f"{path}: no such folder; start a series there with sfumato series start")

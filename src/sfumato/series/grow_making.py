@@ -128,10 +128,7 @@ class GrowingState:
             raise ValueError
 
     def tree_for(self, attributes: Sequence[EncodedAttribute]) -> CutTree:
-        """Return the tree for the codes of a table in which values may be new.
-
-        What is new goes to the side of the nearest known value of a number, and to the right otherwise.
-        """
+        """Return the tree for codes with new values: beside the nearest known number, and to the right otherwise."""
         width = 1 + max((attribute.size for attribute in attributes), default=0)
         left = np.zeros((len(self.tree.attribute), width), dtype=np.bool_)
         for index, attribute in enumerate(attributes):

@@ -349,10 +349,7 @@ def _of_classes(promise: str, holds: pl.Series, detail: str = "") -> Check:
 
 
 def invariant_classes(published: PublishedTable) -> pl.DataFrame | None:
-    """Return a row for each class by its number: rows, the sorted different values, counterfeits, different labels.
-
-    None where the release does not number its classes.
-    """
+    """Return rows, sorted different values, counterfeits and labels by class; None where it numbers none."""
     if published.class_number is None or published.counterfeits is None or len(published.sensitive) != 1:
         return None
     numbers, fakes = (_whole(published.data[name]) for name in (published.class_number, published.counterfeits))
@@ -360,12 +357,7 @@ def invariant_classes(published: PublishedTable) -> pl.DataFrame | None:
         return None
     texts = {name: text_of(published.data[name]) for name in published.quasi_identifying}
     frame = pl.DataFrame(
-        {
-            CLASS: numbers,
-            FAKES: fakes,
-            VALUE: text_of(published.data[published.sensitive[0]]),
-            **texts,
-        }
+        {CLASS: numbers, FAKES: fakes, VALUE: text_of(published.data[published.sensitive[0]]), **texts}
     )
     return (
         frame.group_by(CLASS)

@@ -535,10 +535,7 @@ def _refuse_if_some_wait(found: Invariant, batch: Batch, name: str, m: int) -> N
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Rows:
-    """The rows of a release, counterfeits among them, ordered by class and value.
-
-    `person_class` is the class of each person, n; all others are of the n + z rows.
-    """
+    """Rows of a release by class and value, with counterfeits, n + z; `person_class`: of each person, n."""
 
     table: Table
     class_of: NDArray[np.int32]

@@ -260,10 +260,7 @@ def covered_labels(tree: Hierarchy, labels: Sequence[str]) -> dict[str, Sequence
 
 
 def recipients(releases: Sequence[Labelled]) -> list[Released]:
-    """Return releases of one series, or of the same people, as whoever has nothing but them reads them.
-
-    Raises ``VerificationError`` when they cannot be compared.
-    """
+    """Return releases of the same people as anybody reads them; VerificationError when they cannot be compared."""
     if len({tuple(sorted((*each.labels.columns, "|", *each.others.columns))) for each in releases}) > 1:
         raise VerificationError("the releases have other columns; they cannot be compared")
     tables = [each.labels for each in releases]

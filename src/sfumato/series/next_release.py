@@ -193,10 +193,7 @@ def _said(promise: str, holds: bool) -> Check:
 def first_of(
     rows: pl.DataFrame, made: PublishedTable, format: Format, people: NDArray[np.int32] | None = None
 ) -> CarriedOver:
-    """Return the file of newcomers alone, in the order of `rows`; `made` says the roles of the columns.
-
-    `people` says whose each row is, where somebody may have several.
-    """
+    """Return the file of newcomers in the order of `rows`; `made` has the roles, `people` whose row each is."""
     new = bytes_of(rows, format)
     newcomers = replace(made, data=byte_rows(new, format, made.quasi_identifying))
     everybody = np.ones(rows.height, dtype=np.bool_)

@@ -1,7 +1,4 @@
-"""Who is who over the releases of a series: keyed hashes of the keys of people, and in which class each is.
-
-Letters: n people.
-"""
+"""Who is who over the releases of a series: keyed hashes of keys, and the class of each. Letters: n people."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The releases of a series as a recipient reads them: one after the other, and the files of their tables as bytes.
-
-Letters: n rows of both files together.
-"""
+"""The releases of a series as a recipient reads them, and tables as bytes. Letters: n rows of both files."""
 
 from __future__ import annotations
 
@@ -139,10 +136,7 @@ class ReadRelease:
 
     @classmethod
     def unread(cls, path: Path) -> ReadRelease:
-        """Read what a release folder says of itself; its table is read when it is asked for.
-
-        Raises ``SfumatoError`` when it cannot be read, or is no release of tables.
-        """
+        """Read what a release folder says of itself, its table when asked for; SfumatoError when it is none."""
         mark = mark_of(path)
         if kind := own_kind(mark):
             raise VerificationError(f"{path.name}: is a release of {kind}, which no series holds")

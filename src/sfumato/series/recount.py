@@ -641,10 +641,7 @@ def _different(class_of: Numbers, boxes: Boxes) -> Chains:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SensitiveValues:
-    """What the numbers of values say of each sensitive attribute.
-
-    Letters: v values (combinations of all that a row publishes beside its class), s sensitive attributes.
-    """
+    """What numbers say of each sensitive attribute. Letters: v values (combinations beside the class), s attributes."""
 
     attributes: Sequence[EncodedAttribute]
     codes: NDArray[np.integer]

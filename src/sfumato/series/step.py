@@ -231,10 +231,7 @@ def _recount(newer: ReadRelease, made: Made, earlier: Sequence[ReadRelease], way
 
 
 def _attest(newer: ReadRelease, earlier: Sequence[ReadRelease], way: str, people: Sequence[PeopleOfRelease]) -> None:
-    """Recount what was written with everybody in their classes, as who knows them could.
-
-    Raises ``VerificationError``: never expected: nothing is published then.
-    """
+    """Recount what was written with everybody in their classes, as who knows them could; never expected to raise."""
     attest: Attest = loaded(WAYS[way].attest)
     _refuse(attest(earlier, newer, people))
 

@@ -170,11 +170,7 @@ class Draft:
         return {**self.rest, "anonymizer": self.anonymizer, "columns": columns}
 
     def policy(self) -> Policy:
-        """Return the policy.
-
-        Raises ``PolicyError``: while a column is undecided, or with everything else that is not yet said or contradicts
-        itself.
-        """
+        """Return the policy; PolicyError with every undecided column, missing part or contradiction."""
         if self.undecided:
             names = ", ".join(map(repr, self.undecided))
             raise PolicyError(f"{len(self.undecided)} column(s) are undecided: {names}; give each a role")

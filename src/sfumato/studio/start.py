@@ -59,10 +59,7 @@ def state_file() -> Path | None:
 
 
 class Recent:
-    """Work of late, the last one first: the paths of a table and of its project, and the time; nothing else is kept.
-
-    `file`: where it is kept; None keeps nothing.
-    """
+    """Work of late, last first: paths of table and project, and the time; `file`: where it is kept, if at all."""
 
     def __init__(self, file: Path | None) -> None:
         self._file = file

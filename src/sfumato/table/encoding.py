@@ -59,10 +59,7 @@ Order = Literal["frequency", "name"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Numbering:
-    """Codes of the distinct values of one attribute.
-
-    Letters: d distinct values, v codes (more than d where a hierarchy has leaves that do not occur).
-    """
+    """Codes of the distinct values of an attribute. Letters: d distinct values, v codes (≥ d with unused leaves)."""
 
     labels: pl.Series  # text behind each code, length v
     codes: NDArray[np.int64]  # (d,): code of each distinct value
@@ -243,10 +240,7 @@ class PeopleApart:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PeopleOfPopulation:
-    """The population from which the people of a table come: everybody whom an attacker may have in mind.
-
-    Letters: n records of the table, m distinct people, q attributes.
-    """
+    """Everybody whom an attacker may have in mind. Letters: n records, m distinct people, q attributes."""
 
     # (n,): people that each record stands for. Those of the records with the same quasi-identifying values sum to the
     # people of the population who have these values.

@@ -423,10 +423,7 @@ def in_question(people: pl.Series, alike: pl.Series) -> pl.Series:
 
 
 def asked_by_kind(spelled: Callable[[Collection[str]], pl.Series], form: str | None) -> dict[str, int]:
-    """Count people, all of whom are alike once open kinds are folded, by the kinds that tell them apart.
-
-    `spelled` returns their spellings with some kinds folded.
-    """
+    """Count people alike once open kinds are folded, by what tells them apart; `spelled`: folded spellings."""
     already, folds = kinds_that(form)
     kinds = [kind for kind in folds if kind not in already]
     people = pl.DataFrame({"person": spelled(already), "alike": spelled(folds)})

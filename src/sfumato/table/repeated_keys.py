@@ -1,7 +1,4 @@
-"""Columns whose values repeat as the keys of people do who have several records: promises to records are then too few.
-
-Letters: n records.
-"""
+"""Columns that repeat as keys of people do: promises to records are then too few. Letters: n records."""
 
 from __future__ import annotations
 

@@ -36,10 +36,7 @@ class NameOrder(NamedTuple):
 
 
 def in_name_order(starts: NDArray[np.int64], labels: NDArray[np.int32], names: Sequence[str]) -> NameOrder:
-    """Give labels numbers in the order of their names. Cost O(m log m + z).
-
-    starts : int64 (n + 1,). labels : int32 (z,), each once in a record. names : of length m, each once.
-    """
+    """Sort labels by name, O(m log m + z). starts: int64 (n + 1,). labels: int32 (z,). names: length m."""
     from sfumato.kernels.ratings.rows import rows_of  # most tables have no such labels
 
     order = np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
@@ -227,10 +224,7 @@ def _unlike(codes: NDArray[np.unsignedinteger], order: NDArray[np.int64], near: 
 
 
 class _Rows(NamedTuple):
-    """Rows while they are being sorted.
-
-    order : int64 (n,), the rows as they stand now. run : uint64 (n,), rising, the same for rows that are still alike.
-    """
+    """Rows while they are sorted. order: int64 (n,). run: uint64 (n,), rising, the same for rows still alike."""
 
     order: NDArray[np.int64]
     run: NDArray[np.uint64]

@@ -440,10 +440,7 @@ OTHERS = {
 
 
 def roles_table(schema: Schema, kinds: Mapping[str, Kind] | None = None) -> Markup:
-    """Return a table of all columns that have a role.
-
-    `kinds`: as they were read off the columns, where there is a table; else those that the schema declares.
-    """
+    """Return a table of all columns with a role; `kinds`: as read off a table, else those of the schema."""
     from sfumato.notebook import Markup, notebook_table, paragraph
 
     settings = {**schema.quasi_identifying, **schema.sensitive}

@@ -142,10 +142,7 @@ class Table:
 
     @cached_property
     def person_of(self) -> NDArray[np.int64]:
-        """Number the person behind each record from 0 on, as they first appear; int64 (n,).
-
-        Without a person column every record is another person.
-        """
+        """Number the person of each record from 0, as they appear; int64 (n,); without a column each is another."""
         if self.people is None:
             return np.arange(self.height)
         _, first, place = np.unique(self.people, return_index=True, return_inverse=True)

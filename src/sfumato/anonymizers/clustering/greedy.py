@@ -371,11 +371,7 @@ class CAAT(Partwise):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _CaatClasses:
-    """What CAAT makes of distinct records.
-
-    `class_of`, int32 (n,): class of each of the records' rows; −1 for all where no class could be closed. `count`: how
-    many classes there are. `looked`: distances that were computed, and bounds on them.
-    """
+    """Classes of rows, int32 (n,), −1 for all where none could be closed; how many; and distances `looked` at."""
 
     class_of: NDArray[np.int32]
     count: int

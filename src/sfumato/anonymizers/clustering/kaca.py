@@ -100,13 +100,7 @@ class KACA(Partwise):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _KacaClasses:
-    """What KACA makes of distinct records.
-
-    * `class_of`, int32 (n,): class of each of the records' rows.
-    * `count`: how many classes there are.
-    * `picks`: int64: first row of each class that was taken up, in this order.
-    * `looked`: distances that were computed, and bounds on them.
-    """
+    """Classes of rows, int32 (n,), and how many; `picks`: their first rows, in order; distances `looked` at."""
 
     class_of: NDArray[np.int32]
     count: int

@@ -170,11 +170,7 @@ def similar_classes(start: FeasibleProblem, laid: _SimilarityTable) -> tuple[NDA
 def _nearest_class(
     laid: _SimilarityTable, class_at: NDArray[np.int32], left: NDArray[np.int64], count: int
 ) -> NDArray[np.int32]:
-    """Find the class whose first record is nearest to each record left over, measured as when the class was made.
-
-    `laid`: as before the first class. `class_at`, `count`: from :func:`similar_classes`. `left`, int64 (r,): places.
-    Returns: int32 (r,).
-    """
+    """Return the class made around the nearest first record for each record left, int32 (r,), `laid` as before."""
     members = np.argsort(class_at, kind="stable")[len(left) :]
     starts = np.searchsorted(class_at[members], np.arange(count + 1)).astype(np.int64)
     again = laid.copy()
@@ -245,11 +241,7 @@ def _left_over(records: int) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _ValueOrder:
-    """The values of one attribute that occur, in the order in which records are sorted.
-
-    `codes`, int64 (v,): code of each value; numbers rising, categories by their text, the missing value last.
-    `numbers`, float64 (v,): the number behind each value, NaN for the missing one; None for categories.
-    """
+    """The values of an attribute that occur, sorted: `codes`, int64 (v,), and `numbers`, float64 (v,), or None."""
 
     attribute: EncodedAttribute
     codes: NDArray[np.int64]
@@ -265,11 +257,7 @@ class _ValueOrder:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _SimilarityTable:
-    """Everything that the kernel works on. Letters: n records, q attributes.
-
-    `levels`: categories by rising number of values, then numbers; the declared order among equals. `order`, int64 (n,):
-    row of the table at each place: the order in which records have their turn.
-    """
+    """What the kernel works on: `levels`, categories by values, then numbers; `order`, int64 (n,): rows by turn."""
 
     levels: tuple[_ValueOrder, ...]
     order: NDArray[np.int64]

@@ -262,10 +262,7 @@ class WeightedRecords:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Grouping:
-    """Classes of weighted records on one node.
-
-    `class_of`, int32 (m,). `firsts`, int32 (c,): first record of each class. `sizes`, int64 (c,): weight of each class.
-    """
+    """Classes of weighted records: `class_of`, int32 (m,); `firsts`, int32 (c,), first records; `sizes`, int64 (c,)."""
 
     class_of: Numbers
     firsts: Numbers

@@ -255,10 +255,7 @@ def _together(before: Floats, after: Floats) -> dict[str, float]:
 
 
 def _relative(before: Floats, moved: Floats) -> dict[str, float]:
-    """Return the mean change as a share of the number; nothing where all numbers are 0.
-
-    A number so near 0 that the share is no float counts as 0 does.
-    """
+    """Return the mean change as a share of the number; 0, or so near that the share is no float, counts as nothing."""
     with np.errstate(over="ignore"):
         changes = moved / np.abs(np.where(before == 0, np.nan, before))
     comparable = np.isfinite(changes)

@@ -35,6 +35,7 @@ from sfumato.numbers import counted
 from sfumato.options import Checked, Limit, Share
 from sfumato.published import BucketizedTables, PublishedTable
 from sfumato.published.apart import SlicedTable, column_of
+from sfumato.randomness import GOLDEN
 from sfumato.rates import Rate
 from sfumato.recoding import Recoding, recode_as_published
 from sfumato.release.folding import unfolded, without_unread_columns
@@ -165,16 +166,27 @@ def random_worlds(
         yield world
 
 
-def survivors(classes: NDArray[np.int32], count: int, again: Partition) -> NDArray[np.bool_]:
-    """Tell which classes a solution reproduces, with the same people; bool (c,)."""
-    of_class = np.zeros(count, dtype=np.int64)
-    of_class[classes] = again.class_of
-    together = np.ones(count, dtype=np.bool_)
-    together[classes[again.class_of != of_class[classes]]] = False
-    kept = of_class >= 0
-    sizes = np.bincount(classes, minlength=count)
-    back: NDArray[np.bool_] = together & kept & (again.sizes[np.where(kept, of_class, 0)] == sizes)
+def survivors(classes: NDArray[np.int32], again: Partition, content: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Tell which classes a solution reproduces, bool (c,), as nobody can tell apart records of equal content.
+
+    `content`: uint64 (n,): a hash of all that a record holds; two different classes are taken for one with a chance of
+    about 2^-64.
+    """
+    inside = again.class_of >= 0
+    before = _contents_of(classes, content)
+    after = _contents_of(again.class_of[inside], content[inside])
+    names, numbers, times = np.unique(before, return_inverse=True, return_counts=True)
+    after = np.sort(after)
+    found = np.searchsorted(after, names, "right") - np.searchsorted(after, names, "left")
+    back: NDArray[np.bool_] = (found >= times)[numbers]
     return back
+
+
+def _contents_of(classes: NDArray[np.integer], content: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return one number for the content of each class, uint64 (c,): a sum, which no order of records changes."""
+    # Half a hash at a time: sums of them are exact in float64 below two million records.
+    high, low = (np.bincount(classes, half) for half in (content >> np.uint64(32), content & np.uint64(2**32 - 1)))
+    return high.astype(np.uint64) * np.uint64(GOLDEN) + low.astype(np.uint64)
 
 
 def _arrangements(kinds: Sequence[Hashable], sources: list[int]) -> Iterator[list[int]]:
@@ -870,10 +882,6 @@ _HARDLY = (
     "somebody could learn who searches longer is not known"
 )
 
-_HARDLY_A_CLASS = (
-    "hardly any drawn world brings a class back, so that nothing is learnt; what somebody could learn who searches "
-    "longer is not known"
-)
 FEWEST_BACK = 4.0
 """Drawn worlds that must bring a class back, on average; fewer say nothing beside those that beliefs begin with."""
 
@@ -1002,7 +1010,7 @@ class Minimality(Checked):
             note = "classes hold too many different values to keep a belief in each; play it on part of the table"
             return tuple(self._unplayed(name, (*game.notes, note)) for name in names)
         everything = game.every_world(self.exhaustive)
-        drawn = None if everything is not None else self._drawn(game)
+        drawn = None if everything is not None else self._affordable(game.records, game.comes_back)
         if drawn == 0:
             note = "the algorithm takes too long to be run in many worlds; say how many with worlds, or wait longer"
             return tuple(self._unplayed(name, (*game.notes, note)) for name in names)
@@ -1015,7 +1023,7 @@ class Minimality(Checked):
             for tally, column in zip(tallies, values, strict=True):
                 tally.add(column[world], accepted)
         if not whole and tallies[0].brought_back < FEWEST_BACK:
-            return tuple(self._unplayed(name, (*game.notes, _HARDLY_A_CLASS)) for name in names)
+            return tuple(self._unplayed(name, (*game.notes, _too_few(tallies[0]))) for name in names)
         return tuple(
             self._scored(name, _beliefs_from(tally, whole), column, target, (game.everybody, game.notes))
             for name, tally, column in zip(names, tallies, values, strict=True)
@@ -1046,14 +1054,15 @@ class Minimality(Checked):
 
     def _learnt(self, game: SliceGame, target: Target) -> list[_WorldBeliefs] | None:
         """Return what is believed of each sensitive attribute; None where drawn worlds say nothing."""
-        seconds = _seconds_of(lambda: game.leads_here(np.tile(np.arange(game.records)[:, None], (1, len(game.names)))))
-        everything = game.every_world(min(self.exhaustive, int(self.patience / max(seconds, 1e-9))))
+        true = np.tile(np.arange(game.records)[:, None], (1, len(game.names)))
+        worlds = self._affordable(game.records, lambda: game.leads_here(true)) or _FEWEST_WORLDS
+        few = worlds < self._count_of(game.records)
+        everything = game.every_world(min(self.exhaustive, worlds) if few else self.exhaustive)
         if everything is not None:
             return [_beliefs_from(tally, True) for tally in self._tallied(game, everything, target, whole=True)]
         walked = [self._walked(game, number, target) for number in range(_WALKS)]
         if None not in walked:
             return [_of_walks([each for each in walked if each is not None])]
-        worlds = min(self._count_of(game.records), max(_FEWEST_WORLDS, int(self.patience / max(seconds, 1e-9))))
         tallies = self._tallied(game, game.random_worlds(worlds, target.seed), target, whole=False)
         if tallies[0].brought_back < HARDLY * tallies[0].tried:
             return None
@@ -1086,18 +1095,18 @@ class Minimality(Checked):
             tally.add(values, np.ones(game.groups[0], dtype=np.bool_))
         return tally
 
-    def _drawn(self, game: _ClassGame) -> int:
+    def _affordable(self, records: int, run: Callable[[], object]) -> int:
         """Return how many worlds to draw: the most steps for which there is patience; 0 if not for the fewest."""
-        usual = self._count_of(game.records)
+        usual = self._count_of(records)
         if self.worlds is not None:
             return usual
-        seconds = _seconds_of(game.comes_back)
+        seconds = _seconds_of(run)
         if seconds * usual > self.patience and choice.setting() == "auto":
             # What is too slow as it is written need not be when it is compiled, and whether it was compiled before
             # must not decide what is played.
             with choice.always("compiled"):
-                game.comes_back()
-                seconds = _seconds_of(game.comes_back)
+                run()
+                seconds = _seconds_of(run)
         steps = (count for count in (usual, *_STEPS) if count <= usual)
         return next((count for count in steps if seconds * count <= self.patience), 0)
 
@@ -1169,6 +1178,14 @@ class _WorldBeliefs:
 def _beliefs_from(tally: WorldTally, whole: bool) -> _WorldBeliefs:
     belief, doubt = (tally.exact_belief, 0.0) if whole else (tally.drawn_belief, tally.doubt)
     return _WorldBeliefs(tally.cells, belief, doubt, tally.tried, tally.brought_back)
+
+
+def _too_few(tally: WorldTally) -> str:
+    """Say that drawn worlds brought back too little to learn from."""
+    return (
+        f"a class comes back in {tally.brought_back:.1f} of {tally.tried} drawn worlds on average, and "
+        f"{FEWEST_BACK:g} are needed; what somebody could learn who searches longer is not known"
+    )
 
 
 def _of_walks(tallies: Sequence[WorldTally]) -> _WorldBeliefs:
@@ -1264,8 +1281,9 @@ class _ClassGame:
     def comes_back(self, world: NDArray[np.int64] | None = None) -> NDArray[np.bool_]:
         """Run the algorithm in a world, or in the true one if None; tell which classes it reproduces, bool (c,)."""
         problem, behind = self.problem, self.behind
+        table = problem.table
         if world is not None:
-            table = replace(problem.table, sensitive_codes=np.ascontiguousarray(self.sensitive[world]))
+            table = replace(table, sensitive_codes=np.ascontiguousarray(self.sensitive[world]))
             problem = replace(problem, table=table)
             behind = None if behind is None else behind.exchanged(world)
         again = rerun(self.solver, problem, behind)
@@ -1276,7 +1294,16 @@ class _ClassGame:
             # as others are cut anew.
             read = recode_as_published(self.problem.table, again, self.recoding)
             again = Partition(read.class_of, len(read.sizes))
-        return survivors(self.classes, self.count, again)
+        return survivors(self.classes, again, self._content(table.sensitive_codes))
+
+    def _content(self, sensitive: NDArray[np.unsignedinteger]) -> NDArray[np.uint64]:
+        """Hash what records hold in a world, uint64 (n,); several records of a person are told apart."""
+        mixed = [self._hash_of_codes, content_hash(sensitive)] if self.behind is None else [np.arange(self.records)]
+        return content_hash(np.column_stack([part.astype(np.uint64) for part in mixed]))
+
+    @cached_property
+    def _hash_of_codes(self) -> NDArray[np.uint64]:
+        return content_hash(self.problem.table.codes)
 
 
 def open_class_game(

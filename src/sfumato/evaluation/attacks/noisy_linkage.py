@@ -275,10 +275,7 @@ class _ComparedAttribute:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AgreementWeights:
-    """What is known of m people, compared with every class.
-
-    `codes`: int32 (m, q): codes, `UNKNOWN` where nothing is known. `sizes`: int64 (c,): records in each class.
-    """
+    """What is known of m people beside classes: `codes`, int32 (m, q), or `UNKNOWN`; `sizes`, int64 (c,)."""
 
     attributes: tuple[_ComparedAttribute, ...]
     codes: NDArray[np.int32]

@@ -119,10 +119,7 @@ def candidate_sets(published: PublishedTable, people: Table, recoding: Recoding)
 def covered_by_one(
     published: PublishedTable, people: Table, owner: NDArray[np.int64], count: int, recoding: Recoding
 ) -> NDArray[np.bool_]:
-    """Tell for which of `count` persons one class covers all of the records, whose `owner` is int64; bool (count,).
-
-    Class means cover nobody, so that they exclude nobody.
-    """
+    """Tell of which of `count` people one class covers all records, by int64 `owner`; means exclude nobody."""
     shared = register_attributes(published.data, people.frame, people.schema)
     known = read_register(people.frame, people.schema, shared)
     if not shared or Form.MEAN in forms_of(known, recoding):
@@ -183,11 +180,7 @@ def sliced_weights(published: SlicedTable, people: Table, sensitive: str, _: Rec
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _ColumnEvidence:
-    """One column of a sliced table.
-
-    Vectors of its rows and of the people are numbered by all known attributes, and by those of earlier columns, if
-    there are any.
-    """
+    """One column of a sliced table: vectors of rows and people, numbered by all that is known, earlier columns too."""
 
     rows: NDArray[np.int64]
     held: NDArray[np.int64]
@@ -488,10 +481,7 @@ def posterior(
 def posterior_blocks(
     published: Published, people: Table, *, sensitive: str | None = None, recoding: Recoding | None = None
 ) -> Iterator[tuple[slice, Posterior]]:
-    """Yield the posterior of some people at a time, with their places, with memory below 64 MiB a copy.
-
-    Parameters, errors and rules are those of :func:`posterior`.
-    """
+    """Yield the posterior of some people at a time and their places, below 64 MiB a copy; see :func:`posterior`."""
     name = checked_sensitive(published, people, sensitive)
     values = value_count(published, name)
     size = max(1, BLOCK // max(1, values))

@@ -221,11 +221,7 @@ class BeliefCurve:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
-        return {
-            "bound": self.bound,
-            "looks": [look.to_dict() for look in self.looks],
-            "no_control": self.alone,
-        }
+        return {"bound": self.bound, "looks": [look.to_dict() for look in self.looks], "no_control": self.alone}
 
     def lines(self) -> list[str]:
         """Write one line for each look."""
@@ -312,10 +308,7 @@ def _share(rate: Rate) -> str:
 
 
 def judging_curve(success: Rate, control: Rate | None, curve: BeliefCurve | None) -> BeliefCurve:
-    """Return all shares that a verdict looks at: those of the curve, and the people of whom something is claimed.
-
-    Without a curve it is one look at everybody who was tried.
-    """
+    """Return all shares that a verdict looks at: those of the curve and of claims, or everybody who was tried."""
     if curve is not None and not curve.claims:
         return curve
     tried = CurvePoint(1.0, success, control)

@@ -1,7 +1,4 @@
-"""Which columns distinguish people: distinction and separation of every combination, and which columns to leave out.
-
-Letters: c classes, q columns.
-"""
+"""How each combination of columns distinguishes and separates people. Letters: c classes, q columns."""
 
 from __future__ import annotations
 

@@ -334,10 +334,7 @@ class QueryErrors:
 
 
 def relative_errors(workload: Workload, exact: Floats, estimated: Floats, table: Table) -> Floats:
-    """Return the relative error of each query, (queries,); NaN for averages over nobody.
-
-    Divided by max(|exact|, 0.1% of the aggregate over all records): n for counts.
-    """
+    """Return relative errors, (queries,), NaN over nobody; divided by max(|exact|, 0.1% of the whole aggregate)."""
     if len(exact) != len(workload) or len(estimated) != len(workload):
         raise InputError("relative errors: there must be an exact and an estimated answer to every query")
     original = original_joint(_only(_asked(workload, table), workload))

@@ -290,10 +290,7 @@ class AttributeDomain:
         return rising
 
     def matching(self, predicate: Predicate | None) -> Floats:
-        """Return 1 for codes that satisfy a predicate, else 0; (size + 1,). None: all except the missing one do.
-
-        The predicate suits the column: see :func:`query_problems`.
-        """
+        """Return 1 for codes that satisfy a predicate that suits the column, (size + 1,); None: all but missing."""
         found = np.zeros(self.attribute.size + 1)
         if predicate is None:
             found[:-1] = 1.0

@@ -399,10 +399,7 @@ class Pieces(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NumberSpread:
-    """Numbers of records: rising ranges that do not overlap, each evenly filled.
-
-    `pieces`: Those with records, by rising ends. None, if no record has a number.
-    """
+    """Records by rising ranges that do not overlap, evenly filled: `pieces`, with records; None without numbers."""
 
     pieces: Pieces
 

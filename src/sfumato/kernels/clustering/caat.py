@@ -330,10 +330,7 @@ def _grow_one(
     codes: Codes, values: Codes, k: int, ruled: bool, rule: int, first_only: bool, tree: RecordTree, loss: ClassLoss,
     rules: RuleArrays, growth: Growth, walk: TreeSearch, scratch: Floats,
 ) -> bool:  # fmt: skip
-    """Grow a class from its seed; tell whether it could be closed. Every round takes a record that is left.
-
-    Ends: each round takes a record that is left, or is the last.
-    """
+    """Grow a class from its seed; tell whether it could be closed. Ends: each round takes a record that is left."""
     growth.counts[:] = 0
     growth.prices.stale[:] = True
     found = walk.found
@@ -453,10 +450,7 @@ def _nearest(
 
 @inlined
 def _furthest(codes: Codes, tree: RecordTree, loss: ClassLoss, growth: Growth, walk: TreeSearch) -> int:
-    """Find the first in tree order of the records furthest from the class, else −1.
-
-    Ends: each node is visited once. Capacity: nodes that wait are distinct.
-    """
+    """Find the first in tree order of the furthest records, or −1. Ends: nodes come once. Capacity: those that wait."""
     stack, bounds = walk.stack, walk.bounds
     best = -1.0
     found = NONE

@@ -291,10 +291,7 @@ def _least_distance(small: int, node: int, tree: RecordTree, loss: ClassLoss, gr
 def _nearest(
     small: int, tree: RecordTree, loss: ClassLoss, groups: GrowingGroups, stack: Int64s, bounds: Floats
 ) -> int:
-    """Find the nearest group, among equals the one with the first row, else −1.
-
-    Ends: each node is visited once. Capacity: nodes that wait are distinct.
-    """
+    """Find the nearest group, on ties of the first row, or −1. Ends: nodes come once. Capacity: those that wait."""
     _price(small, loss, groups)
     best = np.inf
     found = NONE
@@ -406,10 +403,7 @@ def _cover(group: int, other: int, steps: Int64s, loss: ClassLoss, groups: Growi
 
 @borrowing
 def _whole(attribute: int, low: int, high: int, steps: Int64s, loss: ClassLoss) -> tuple[int, int]:
-    """Range of all that is published alike: everything below the common ancestor, or all where `*` is.
-
-    Ends: both codes move outwards, to the first and the last at most.
-    """
+    """Range of all published alike: below the common ancestor, or all where `*` is. Ends: codes move outwards."""
     start = loss.offsets[attribute]
     last = loss.offsets[attribute + 1] - start - 1
     if low == high:

@@ -396,10 +396,7 @@ def _number_many(
 
 @borrowing
 def _list_marked(codes: Codes, low: int, rows: int, attribute: int, marks: Words, sorted_codes: Int64s) -> int:
-    """List the codes that occur, by marking them.
-
-    Ends: each round clears a bit. Capacity: no more codes occur than rows.
-    """
+    """List the codes that occur, by marking. Ends: each round clears a bit. Capacity: no more codes than rows."""
     smallest = int64(codes[low, attribute]) >> 6
     largest = smallest
     for row in range(rows):

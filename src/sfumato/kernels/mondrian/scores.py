@@ -496,10 +496,7 @@ def _count_by_bitmaps(
     start: int, chosen: np.uint64, stop: int, looked: LookedAt, planes: Words, shown: ItemRows,
     numbers: Int64s,
 ) -> None:  # fmt: skip
-    """Count both sides of a cut, 64 rows at once.
-
-    Ends: a set has 64 bits. Capacity: bits are set below `stop` alone.
-    """
+    """Count both sides of a cut, 64 rows at once. Ends: a set has 64 bits. Capacity: bits are below `stop`."""
     bitmaps = shown.bitmaps
     for place in range(stop):
         numbers[LEFT, place] = 0

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-import typer
-
 from sfumato.cli.kind_words import KindWritten
 from sfumato.cli.options import COLUMNS, METHOD, OUTPUT, Original, PolicyFile, RoleOptions, Settings
 from sfumato.kinds.private.command import Declared, declared_policy
@@ -21,39 +19,19 @@ Example:
       --policy private.toml --out counts/
 """
 Marginal = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAMES",
-        help="Columns to count together; repeatable. Default: each alone, and pairs.",
-        rich_help_panel=METHOD,
-    ),
+    list[str] | None, METHOD("Columns to count together; repeatable. Default: each alone, and pairs.", "NAMES")
 ]
-TwoWay = Annotated[
-    int | None,
-    typer.Option(metavar="COUNT", help="Without --marginal: how many pairs of columns.", rich_help_panel=METHOD),
-]
+TwoWay = Annotated[int | None, METHOD("Without --marginal: how many pairs of columns.", "COUNT")]
 HowChosen = Annotated[
     Literal["data", "declared"] | None,
-    typer.Option(
-        metavar="HOW",
-        help="How pairs are chosen: data (default; privately, for a fifth of ε) or declared (by the order of columns).",
-        rich_help_panel=METHOD,
+    METHOD(
+        "How pairs are chosen: data (default; privately, for a fifth of ε) or declared (by the order of columns).",
+        "HOW",
     ),
 ]
-Synthetic = Annotated[
-    bool,
-    typer.Option("--synthetic", help="Also draw records from the fitted counts, nobody's.", rich_help_panel=OUTPUT),
-]
-LevelOf = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME=LEVEL", help="Level of its hierarchy that is counted; repeatable.", rich_help_panel=COLUMNS
-    ),
-]
-Complete = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAMES", help="Columns without a cell for missing values.", rich_help_panel=COLUMNS),
-]
+Synthetic = Annotated[bool, OUTPUT("Also draw records from the fitted counts, nobody's.", None, "--synthetic")]
+LevelOf = Annotated[list[str] | None, COLUMNS("Level of its hierarchy that is counted; repeatable.", "NAME=LEVEL")]
+Complete = Annotated[list[str] | None, COLUMNS("Columns without a cell for missing values.", "NAMES")]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -28,11 +27,9 @@ from sfumato.published.apart import COUNT, MarginalTables
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.generalized import RandomizedTable
 from sfumato.published.protocol import named
-from sfumato.release.formulas import Formulas
-from sfumato.release.own_kinds import save_own
+from sfumato.release.own_kinds import saver
 from sfumato.release.reports import section
 from sfumato.table.table import Table
-from sfumato.table.writing import Format
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -186,49 +183,9 @@ class PrivateRelease(DeclaredRelease):
         return f"PrivateRelease({self.model}, {sizes})"
 
 
-def save_private(
-    release: PrivateRelease,
-    folder: str | Path,
-    *,
-    policy: PrivatePolicy | None = None,
-    format: Format = "csv",
-    overwrite: bool = False,
-    formulas: Formulas = "keep",
-) -> Path:
-    """Write a release folder of noisy marginals, of which :func:`sfumato.verify` recounts what can be recounted.
-
-    It holds a file for each marginal, the synthetic records if there are any, ``release.json``, ``policy.toml``,
-    ``report.json`` and ``report.txt``; nothing of it is for the steward alone. The folder appears whole or not at all.
-
-    Parameters
-    ----------
-    release
-        As :func:`sfumato.publish_privately` returns it.
-    folder
-        Where to; its parent must exist.
-    policy
-        What the release was made from, where it is to say more than the release's own: a purpose, a recipient. It must
-        say the same of how the release was made.
-    format
-        Of the files that hold the tables.
-    overwrite
-        Replace a release that is already there. Anything else is never replaced. Whoever has the old one has both, and
-        their budgets add up.
-    formulas
-        Of cells of CSV that begin like a formula, which a spreadsheet may run: ``"keep"`` them as they are,
-        ``"escape"`` them by a ``'`` before, or ``"refuse"`` to write.
-
-    Returns
-    -------
-    pathlib.Path
-        The folder.
-
-    Raises
-    ------
-    InputError
-        When the folder cannot be written there.
-    PolicyError
-        When this is no such release, the policy says something else than that of the release, the format or what to do
-        with formulas is unknown, or formulas are refused or cannot be escaped.
-    """
-    return save_own(release, PrivateRelease, folder, policy, format, overwrite, formulas)
+save_private = saver(
+    PrivateRelease,
+    "save_private",
+    "noisy marginals",
+    "a file for each marginal, the synthetic records if there are any",
+)

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-import typer
-
 from sfumato.cli.options import COLUMNS, METHOD, PRIVACY
 
 if TYPE_CHECKING:
@@ -16,37 +14,19 @@ if TYPE_CHECKING:
     from sfumato.kinds.private.policy import DeclaredPolicy
 
 Meant = TypeVar("Meant", bound="DeclaredPolicy")
-Epsilon = Annotated[float | None, typer.Option(help="Budget ε, above 0, e.g. 1.", rich_help_panel=PRIVACY)]
-Delta = Annotated[
-    float | None,
-    typer.Option(help="δ, from 0 to below 1; default 0. Above 0: Gaussian noise.", rich_help_panel=PRIVACY),
-]
+Epsilon = Annotated[float | None, PRIVACY("Budget ε, above 0, e.g. 1.")]
+Delta = Annotated[float | None, PRIVACY("δ, from 0 to below 1; default 0. Above 0: Gaussian noise.")]
 DomainOf = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME=VALUES",
-        help="All values that a column may have, e.g. sex=female,male; repeatable.",
-        rich_help_panel=COLUMNS,
-    ),
+    list[str] | None, COLUMNS("All values that a column may have, e.g. sex=female,male; repeatable.", "NAME=VALUES")
 ]
 BinsOf = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="NAME=BINS",
-        help="Bins of numbers: LOW:HIGH:COUNT, or borders, e.g. age=0:120:12 or age=0,18,65,120; repeatable.",
-        rich_help_panel=COLUMNS,
+    COLUMNS(
+        "Bins of numbers: LOW:HIGH:COUNT, or borders, e.g. age=0:120:12 or age=0,18,65,120; repeatable.", "NAME=BINS"
     ),
 ]
-LedgerFile = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE", help="Ledger that adds up what releases of the same people spend.", rich_help_panel=PRIVACY
-    ),
-]
-NoSeed = Annotated[
-    int | None,
-    typer.Option(help="Refused: what can be drawn again hides nobody.", rich_help_panel=METHOD),
-]
+LedgerFile = Annotated[Path | None, PRIVACY("Ledger that adds up what releases of the same people spend.", "FILE")]
+NoSeed = Annotated[int | None, METHOD("Refused: what can be drawn again hides nobody.")]
 OPTIONS: dict[tuple[str | int, ...], str] = {
     ("model", "epsilon"): "--epsilon",
     ("model", "delta"): "--delta",

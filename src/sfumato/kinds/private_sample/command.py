@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-import typer
-
 from sfumato.cli.kind_words import KindWritten
 from sfumato.cli.options import METHOD, Original, PolicyFile, RoleOptions, Settings
 from sfumato.kinds.private.command import Declared, declared_policy
@@ -21,27 +19,14 @@ Example:
   sfumato anonymize patients.csv --kind private-sample \\
       --policy sample.toml --out sample/
 """
-SearchShare = Annotated[
-    float | None,
-    typer.Option(help="Share of ε that choosing levels takes; default 0.1.", rich_help_panel=METHOD),
-]
+SearchShare = Annotated[float | None, METHOD("Share of ε that choosing levels takes; default 0.1.")]
 RecordShare = Annotated[
-    float | None,
-    typer.Option(
-        help="Share of the records that is drawn at most; default what ε allows, up to 0.5.", rich_help_panel=METHOD
-    ),
+    float | None, METHOD("Share of the records that is drawn at most; default what ε allows, up to 0.5.")
 ]
-Objective = Annotated[
-    Literal["loss", "precision"] | None,
-    typer.Option(help="What the choice of levels keeps; default loss.", rich_help_panel=METHOD),
-]
+Objective = Annotated[Literal["loss", "precision"] | None, METHOD("What the choice of levels keeps; default loss.")]
 NamedLevel = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="NAME=LEVEL",
-        help="Level of a column, not chosen; repeatable. With all named, nothing is searched for.",
-        rich_help_panel=METHOD,
-    ),
+    METHOD("Level of a column, not chosen; repeatable. With all named, nothing is searched for.", "NAME=LEVEL"),
 ]
 
 

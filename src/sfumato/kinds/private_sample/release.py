@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -12,21 +11,14 @@ import polars as pl
 from sfumato.errors import PolicyError, VerificationError
 from sfumato.kinds.private.check import Domain, SeriesSpent
 from sfumato.kinds.private.release import DeclaredRelease
-from sfumato.kinds.private_sample.check import (
-    SAMPLES,
-    PrivateSample,
-    SampleBudget,
-    sample_verification,
-)
+from sfumato.kinds.private_sample.check import SAMPLES, PrivateSample, SampleBudget, sample_verification
 from sfumato.kinds.private_sample.policy import PrivateSamplePolicy
 from sfumato.models.of_kinds import DifferentialPrivacy
 from sfumato.numbers import counted, figure, percent
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.generalized import PublishedTable, RandomizedTable
-from sfumato.release.formulas import Formulas
-from sfumato.release.own_kinds import save_own
+from sfumato.release.own_kinds import saver
 from sfumato.table.table import Table
-from sfumato.table.writing import Format
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -137,10 +129,7 @@ class PrivateSampleRelease(DeclaredRelease):
     @property
     def figures(self) -> dict[str, Any]:
         """Levels, and how many records there are."""
-        return {
-            **self.levels_or_sets,
-            "records": {"published": self.published.data.height, "suppression_limit": 0.0},
-        }
+        return {**self.levels_or_sets, "records": {"published": self.published.data.height, "suppression_limit": 0.0}}
 
     @property
     def lines(self) -> tuple[str, Sequence[str]]:
@@ -168,46 +157,4 @@ class PrivateSampleRelease(DeclaredRelease):
         return f"PrivateSampleRelease({self.model}, {counted(self.published.data.height, 'record')})"
 
 
-def save_private_sample(
-    release: PrivateSampleRelease,
-    folder: str | Path,
-    *,
-    policy: PrivateSamplePolicy | None = None,
-    format: Format = "csv",
-    overwrite: bool = False,
-    formulas: Formulas = "keep",
-) -> Path:
-    """Write a release folder of a private sample, of which :func:`sfumato.verify` recounts what can be recounted.
-
-    It holds the records, ``release.json``, ``policy.toml``, ``report.json`` and ``report.txt``; nothing of it is for
-    the steward alone. The folder appears whole or not at all.
-
-    Parameters
-    ----------
-    release
-        As :func:`sfumato.publish_private_sample` returns it.
-    folder
-        Where to; its parent must exist.
-    policy
-        What the release was made from, where it is to say more than the release's own: a purpose, a recipient.
-    format
-        Of the file that holds the records.
-    overwrite
-        Replace a release that is already there. Whoever has the old one has both, and their budgets add up.
-    formulas
-        Of cells of CSV that begin like a formula: ``"keep"``, ``"escape"`` or ``"refuse"``.
-
-    Returns
-    -------
-    pathlib.Path
-        The folder.
-
-    Raises
-    ------
-    InputError
-        When the folder cannot be written there.
-    PolicyError
-        When this is no such release, the policy says something else than that of the release, the format or what to do
-        with formulas is unknown, or formulas are refused or cannot be escaped.
-    """
-    return save_own(release, PrivateSampleRelease, folder, policy, format, overwrite, formulas)
+save_private_sample = saver(PrivateSampleRelease, "save_private_sample", "a private sample", "the records")

@@ -18,8 +18,11 @@ from sfumato.cli.options import (
     PRIVACY,
     READING,
     AsJson,
+    Panel,
     PolicyFile,
     Settings,
+    argument,
+    option,
 )
 from sfumato.cli.progress import progress_bar, say_result
 from sfumato.errors import InputError, SfumatoError
@@ -77,99 +80,42 @@ def scale_words(text: str | None, problems: list[str]) -> list[float] | None:
     return None if numbers is None else list(numbers)
 
 
-SENSITIVE = "Sensitive issues"
-RatingsFile = Annotated[Path, typer.Argument(metavar="RATINGS", show_default=False, help="CSV or Parquet file.")]
+SENSITIVE = Panel("Sensitive issues")
+RatingsFile = Annotated[Path, argument("RATINGS", "CSV or Parquet file.")]
 Form = Annotated[
     Literal["long", "wide", "netflix"],
-    typer.Option(
-        metavar="FORM",
-        help="long: a row per rating. wide: a column per issue. netflix: as Netflix did.",
-        rich_help_panel=READING,
-    ),
+    READING("long: a row per rating. wide: a column per issue. netflix: as Netflix did.", "FORM"),
 ]
 User = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAMES",
-        help="Column of users, or several that say together who it is; in the long form, default the first.",
-        rich_help_panel=COLUMNS,
-    ),
+    COLUMNS("Column of users, or several that say together who it is; in the long form, default the first.", "NAMES"),
 ]
-Issue = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Column of issues; default the second.", rich_help_panel=COLUMNS),
-]
-Rating = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Column of ratings; default the third.", rich_help_panel=COLUMNS),
-]
+Issue = Annotated[str | None, COLUMNS("Column of issues; default the second.", "NAME")]
+Rating = Annotated[str | None, COLUMNS("Column of ratings; default the third.", "NAME")]
 Issues = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAMES",
-        help="Columns of the wide form that are issues, or patterns; default all.",
-        rich_help_panel=COLUMNS,
-    ),
+    list[str] | None, COLUMNS("Columns of the wide form that are issues, or patterns; default all.", "NAMES")
 ]
 RatingScale = Annotated[
-    str | None,
-    typer.Option(
-        "--scale",
-        metavar="LOW,HIGH[,STEP]",
-        help="The possible ratings; default found in the data.",
-        rich_help_panel=READING,
-    ),
+    str | None, READING("The possible ratings; default found in the data.", "LOW,HIGH[,STEP]", "--scale")
 ]
-SensitiveNames = Annotated[
-    list[str] | None,
-    typer.Option("--sensitive", metavar="NAMES", help="Issues, or patterns such as 'N*'.", rich_help_panel=SENSITIVE),
-]
-SensitiveFile = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="A file with one issue or pattern per line.", rich_help_panel=SENSITIVE),
-]
-SensitiveShare = Annotated[
-    float | None, typer.Option(metavar="FRACTION", help="A share of all issues.", rich_help_panel=SENSITIVE)
-]
+SensitiveNames = Annotated[list[str] | None, SENSITIVE("Issues, or patterns such as 'N*'.", "NAMES", "--sensitive")]
+SensitiveFile = Annotated[Path | None, SENSITIVE("A file with one issue or pattern per line.", "FILE")]
+SensitiveShare = Annotated[float | None, SENSITIVE("A share of all issues.", "FRACTION")]
 SensitiveDrawn = Annotated[
-    Literal["random", "most-rated"],
-    typer.Option(metavar="KIND", help="How the share is drawn: random or most-rated.", rich_help_panel=SENSITIVE),
+    Literal["random", "most-rated"], SENSITIVE("How the share is drawn: random or most-rated.", "KIND")
 ]
-Seed = Annotated[
-    int | None, typer.Option(help="For tests and studies: draws the same share.", rich_help_panel=SENSITIVE)
-]
+Seed = Annotated[int | None, SENSITIVE("For tests and studies: draws the same share.")]
 # What check requires may also be in a policy file; None says nothing.
-K = Annotated[int | None, typer.Option("-k", help="Records around each, itself included.", rich_help_panel=PRIVACY)]
-Epsilon = Annotated[
-    float | None, typer.Option(help="Largest difference of ratings that are alike.", rich_help_panel=PRIVACY)
-]
-L = Annotated[
-    float | None,
-    typer.Option("-l", help="Smallest deviation of each sensitive issue.", rich_help_panel=PRIVACY),
-]
-Suppression = Annotated[
-    float | None,
-    typer.Option(help="Fraction of the records that may be left out, e.g. 0.02.", rich_help_panel=PRIVACY),
-]
-Method = Annotated[
-    Literal["groups", "plan"] | None,
-    typer.Option(metavar="NAME", help="groups; or plan, the literature's, for study.", rich_help_panel=METHOD),
-]
-Invent = Annotated[
-    bool,
-    typer.Option("--invent", help="Allow ratings that nobody gave if that costs less.", rich_help_panel=METHOD),
-]
-Keep = Annotated[
-    int | None,
-    typer.Option(metavar="COUNT", help="Keep this many of the most rated issues.", rich_help_panel=METHOD),
-]
+K = Annotated[int | None, PRIVACY("Records around each, itself included.", None, "-k")]
+Epsilon = Annotated[float | None, PRIVACY("Largest difference of ratings that are alike.")]
+L = Annotated[float | None, PRIVACY("Smallest deviation of each sensitive issue.", None, "-l")]
+Suppression = Annotated[float | None, PRIVACY("Fraction of the records that may be left out, e.g. 0.02.")]
+Method = Annotated[Literal["groups", "plan"] | None, METHOD("groups; or plan, the literature's, for study.", "NAME")]
+Invent = Annotated[bool, METHOD("Allow ratings that nobody gave if that costs less.", None, "--invent")]
+Keep = Annotated[int | None, METHOD("Keep this many of the most rated issues.", "COUNT")]
 FormOrNone = Annotated[
     Literal["long", "wide", "netflix"] | None,
-    typer.Option(
-        metavar="FORM",
-        help="long: a row per rating. wide: a column per issue. netflix: as Netflix did.",
-        rich_help_panel=READING,
-    ),
+    READING("long: a row per rating. wide: a column per issue. netflix: as Netflix did.", "FORM"),
 ]
 
 
@@ -326,11 +272,7 @@ def anonymize(
 
 
 def words_of(
-    policy: Path | None,
-    bundles: Sequence[Any],
-    settings: Sequence[str],
-    problems: list[str],
-    **parts: dict[str, Any],
+    policy: Path | None, bundles: Sequence[Any], settings: Sequence[str], problems: list[str], **parts: dict[str, Any]
 ) -> KindWords:
     """Gather the options that say what is read, promised and done, in bundles of them."""
     from sfumato.cli.kind_words import KindWords
@@ -369,30 +311,16 @@ def words_of(
 class ScoringAttacker:
     """What the attacker of ratings knows, and whom it looks for."""
 
-    known: Annotated[int, typer.Option(metavar="COUNT", help="Known ratings per victim.", rich_help_panel=KNOWN)] = 8
-    error: Annotated[
-        float, typer.Option(help="By how much each may be off, in units of the scale.", rich_help_panel=KNOWN)
-    ] = 0
+    known: Annotated[int, KNOWN("Known ratings per victim.", "COUNT")] = 8
+    error: Annotated[float, KNOWN("By how much each may be off, in units of the scale.")] = 0
     about: Annotated[
-        Literal["any", "popular", "rare"],
-        typer.Option(metavar="KIND", help="Which issues they are about: any, popular or rare.", rich_help_panel=KNOWN),
+        Literal["any", "popular", "rare"], KNOWN("Which issues they are about: any, popular or rare.", "KIND")
     ] = "any"
-    with_sensitive: Annotated[
-        bool, typer.Option("--with-sensitive", help="Also about sensitive issues.", rich_help_panel=KNOWN)
-    ] = False
-    threshold: Annotated[
-        float, typer.Option(help="Eccentricity from which on a record stands out.", rich_help_panel=KNOWN)
-    ] = 1.5
-    victims: Annotated[int, typer.Option(metavar="COUNT", help="People to try; 0 for all.", rich_help_panel=KNOWN)] = (
-        1000
-    )
+    with_sensitive: Annotated[bool, KNOWN("Also about sensitive issues.", None, "--with-sensitive")] = False
+    threshold: Annotated[float, KNOWN("Eccentricity from which on a record stands out.")] = 1.5
+    victims: Annotated[int, KNOWN("People to try; 0 for all.", "COUNT")] = 1000
     hold_out: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="People who are left out beforehand and serve as the control group, e.g. 0.1.",
-            rich_help_panel=KNOWN,
-        ),
+        float | None, KNOWN("People who are left out beforehand and serve as the control group, e.g. 0.1.", "SHARE")
     ] = None
 
 
@@ -406,7 +334,7 @@ def attack(
     columns: RatingColumns = RatingColumns(),
     settings: Settings = None,
     seed: RepeatSeed = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    quiet: Annotated[bool, option("Show no progress.", None, "--quiet")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Try to find people by a few roughly known ratings, in ratings as they are and in what is published of them.
@@ -477,18 +405,12 @@ def _mistakes(attacker: ScoringAttacker) -> list[str]:
 class CheckedModel:
     """How the model is meant, beside its k and epsilon."""
 
-    l: Annotated[  # noqa: E741
-        float, typer.Option("-l", help="Smallest deviation of each sensitive issue.", rich_help_panel=PRIVACY)
-    ] = 0
-    group: Annotated[
-        Literal["ball", "trimmed"],
-        typer.Option(metavar="KIND", help="Which records are around one: ball or trimmed.", rich_help_panel=PRIVACY),
-    ] = "ball"
+    l: Annotated[float, PRIVACY("Smallest deviation of each sensitive issue.", None, "-l")] = 0  # noqa: E741
+    group: Annotated[Literal["ball", "trimmed"], PRIVACY("Which records are around one: ball or trimmed.", "KIND")] = (
+        "ball"
+    )
     nulls: Annotated[
-        Literal["skip", "g", "literal"],
-        typer.Option(
-            metavar="KIND", help="Deviation with missing ratings: skip, g or literal.", rich_help_panel=PRIVACY
-        ),
+        Literal["skip", "g", "literal"], PRIVACY("Deviation with missing ratings: skip, g or literal.", "KIND")
     ] = "skip"
 
 
@@ -515,26 +437,18 @@ class CheckedColumns:
 
 def check(
     ratings: RatingsFile,
-    k: Annotated[int, typer.Option("-k", help="Records around each, itself included.", rich_help_panel=PRIVACY)],
-    epsilon: Annotated[
-        float, typer.Option(help="Largest difference of ratings that are alike.", rich_help_panel=PRIVACY)
-    ],
+    k: Annotated[int, PRIVACY("Records around each, itself included.", None, "-k")],
+    epsilon: Annotated[float, PRIVACY("Largest difference of ratings that are alike.")],
     model: CheckedModel = CheckedModel(),
     chosen: DrawnChoice = DrawnChoice(),
     columns: CheckedColumns = CheckedColumns(),
     settings: Settings = None,
     search: Annotated[
-        Literal["masks", "slicing", "pairwise"],
-        typer.Option(
-            metavar="NAME", help="masks; or the paper's, for study: slicing, pairwise.", rich_help_panel=METHOD
-        ),
+        Literal["masks", "slicing", "pairwise"], METHOD("masks; or the paper's, for study: slicing, pairwise.", "NAME")
     ] = "masks",
-    threads: Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=METHOD)] = None,
+    threads: Annotated[int | None, METHOD("Threads; default all cores.")] = None,
     how_far: Annotated[
-        bool,
-        typer.Option(
-            "--how-far", help="Also find the largest k, smallest epsilon and largest l.", rich_help_panel=OUTPUT
-        ),
+        bool, OUTPUT("Also find the largest k, smallest epsilon and largest l.", None, "--how-far")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -558,11 +472,7 @@ def check(
 
 
 def _limits(answer: Satisfaction) -> dict[str, float | None]:
-    return {
-        "largest_k": answer.largest_k,
-        "smallest_epsilon": answer.smallest_epsilon,
-        "largest_l": answer.largest_l,
-    }
+    return {"largest_k": answer.largest_k, "smallest_epsilon": answer.smallest_epsilon, "largest_l": answer.largest_l}
 
 
 def _page(answer: Satisfaction, limits: dict[str, float | None]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,22 +12,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, VerificationError
-from sfumato.kinds.ratings.check import (
-    RATINGS,
-    TABLE,
-    Satisfaction,
-    check_ratings,
-    decided,
-    rating_verification,
-)
+from sfumato.kinds.ratings.check import RATINGS, TABLE, Satisfaction, check_ratings, decided, rating_verification
 from sfumato.kinds.ratings.policy import RatingPolicy
 from sfumato.kinds.ratings.ratings import MOST_DECIMALS, Ratings, Scale, found_scale
 from sfumato.models.of_kinds import RatingAnonymity
 from sfumato.published.checks.generalized import Verification
 from sfumato.release.formulas import Formulas, frames_without_formulas
-from sfumato.release.own_kinds import OwnRelease, Written, save_own
+from sfumato.release.own_kinds import OwnRelease, Written, saver
 from sfumato.release.reports import KindReport
-from sfumato.table.writing import Format
 
 if TYPE_CHECKING:
     from sfumato.kinds.ratings.make import RatingLoss
@@ -176,51 +167,7 @@ LIMITS = (
 """What such a release does not hide."""
 
 
-def save_ratings(
-    release: RatingRelease,
-    folder: str | Path,
-    *,
-    policy: RatingPolicy | None = None,
-    format: Format = "csv",
-    overwrite: bool = False,
-    formulas: Formulas = "keep",
-) -> Path:
-    """Write a release folder of anonymous ratings, which :func:`sfumato.verify` recounts.
-
-    It holds the ratings, ``release.json``, ``policy.toml``, ``report.json`` and ``report.txt``; nothing of it is for
-    the steward alone. The folder appears whole or not at all.
-
-    Parameters
-    ----------
-    release
-        As :func:`sfumato.anonymize_ratings` returns it: decided before it is written.
-    folder
-        Where to; its parent must exist.
-    policy
-        What the release was made from, where it is to say more than the release's own: a purpose, a recipient, how the
-        ratings were read. It must say the same of how the release was made.
-    format
-        Of the file that holds the ratings.
-    overwrite
-        Replace a release that is already there. Anything else is never replaced.
-    formulas
-        Of issues, and times, of CSV that begin like a formula, which a spreadsheet may run: ``"keep"`` them as they
-        are, ``"escape"`` them by a ``'`` before, or ``"refuse"`` to write.
-
-    Returns
-    -------
-    pathlib.Path
-        The folder.
-
-    Raises
-    ------
-    InputError
-        When the folder cannot be written there.
-    PolicyError
-        When this is no release of ratings, the policy says something else than that of the release, the format or
-        what to do with formulas is unknown, formulas are refused or cannot be escaped, or the scale has to be declared.
-    """
-    return save_own(release, RatingRelease, folder, policy, format, overwrite, formulas)
+save_ratings = saver(RatingRelease, "save_ratings", "anonymous ratings", "the ratings")
 
 
 def _without_formulas(ratings: Ratings, formulas: Formulas) -> Ratings:

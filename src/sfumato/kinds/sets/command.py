@@ -7,8 +7,6 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
 from sfumato.cli.kind_words import KeyForm, KindWritten, RepeatSeed, Threads
 from sfumato.cli.options import (
     COLUMNS,
@@ -20,6 +18,8 @@ from sfumato.cli.options import (
     Hierarchies,
     PolicyFile,
     Settings,
+    argument,
+    option,
 )
 from sfumato.cli.progress import progress_bar, say_result
 from sfumato.errors import InputError
@@ -53,75 +53,36 @@ Example:
 # Options that the commands on sets share, and the policy that they mean.
 
 
-SetsFile = Annotated[Path, typer.Argument(metavar="SETS", show_default=False, help="CSV or Parquet file.")]
+SetsFile = Annotated[Path, argument("SETS", "CSV or Parquet file.")]
 FormOfSets = Annotated[
     Literal["long", "wide"] | None,
-    typer.Option(
-        metavar="FORM",
-        help="long: a row for each item of a person. wide: a row for each person, with a column of whole sets.",
-        rich_help_panel=READING,
-    ),
+    READING("long: a row for each item of a person. wide: a row for each person, with a column of whole sets.", "FORM"),
 ]
-ItemSeparator = Annotated[
-    str | None,
-    typer.Option(metavar="TEXT", help="Wide form: what stands between items; default ';'.", rich_help_panel=READING),
-]
+ItemSeparator = Annotated[str | None, READING("Wide form: what stands between items; default ';'.", "TEXT")]
 PersonOfSets = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAMES",
-        help="Long form: column of people, or several that say together who it is; default the first.",
-        rich_help_panel=COLUMNS,
-    ),
+    COLUMNS("Long form: column of people, or several that say together who it is; default the first.", "NAMES"),
 ]
 Item = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Column of items, by default the second; wide form: of whole sets, by default the last.",
-        rich_help_panel=COLUMNS,
-    ),
+    COLUMNS("Column of items, by default the second; wide form: of whole sets, by default the last.", "NAME"),
 ]
 ItemHierarchy = Annotated[
-    Path | None,
-    typer.Option(
-        "--hierarchy",
-        metavar="FILE",
-        help="CSV with a line for each item: the item, then ever coarser names.",
-        rich_help_panel=COLUMNS,
-    ),
+    Path | None, COLUMNS("CSV with a line for each item: the item, then ever coarser names.", "FILE", "--hierarchy")
 ]
 QuasiBeside = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--quasi",
-        metavar="NAMES",
-        help="Columns beside the sets that an attacker may know, too.",
-        rich_help_panel=COLUMNS,
-    ),
+    list[str] | None, COLUMNS("Columns beside the sets that an attacker may know, too.", "NAMES", "--quasi")
 ]
-K = Annotated[int | None, typer.Option("-k", help="Records that hold each combination.", rich_help_panel=PRIVACY)]
-M = Annotated[int | None, typer.Option("-m", help="Items that an attacker may know.", rich_help_panel=PRIVACY)]
+K = Annotated[int | None, PRIVACY("Records that hold each combination.", None, "-k")]
+M = Annotated[int | None, PRIVACY("Items that an attacker may know.", None, "-m")]
 SetMethod = Annotated[
     Literal["mixed", "apriori", "optimal", "suppress"] | None,
-    typer.Option(
-        metavar="NAME",
-        help="apriori, optimal: generalize items. suppress: leave them out. mixed, default with a hierarchy: either.",
-        rich_help_panel=METHOD,
+    METHOD(
+        "apriori, optimal: generalize items. suppress: leave them out. mixed, default with a hierarchy: either.", "NAME"
     ),
 ]
-ClassSize = Annotated[
-    int | None,
-    typer.Option(
-        metavar="COUNT", help="With --quasi: records of each class, at least; default k.", rich_help_panel=METHOD
-    ),
-]
-Anonymizer = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME", help="With --quasi: what makes the classes; default mondrian.", rich_help_panel=METHOD
-    ),
-]
+ClassSize = Annotated[int | None, METHOD("With --quasi: records of each class, at least; default k.", "COUNT")]
+Anonymizer = Annotated[str | None, METHOD("With --quasi: what makes the classes; default mondrian.", "NAME")]
 OPTIONS: dict[tuple[str | int, ...], str] = {
     ("threads",): "--threads",
     ("model", "k"): "-k",
@@ -248,23 +209,17 @@ def anonymize(
 def attack(
     sets: SetsFile,
     policy: PolicyFile = None,
-    known: Annotated[
-        int | None,
-        typer.Option(metavar="COUNT", help="Known items of each victim; default m, or 2.", rich_help_panel=KNOWN),
-    ] = None,
+    known: Annotated[int | None, KNOWN("Known items of each victim; default m, or 2.", "COUNT")] = None,
     about: Annotated[
-        Literal["any", "popular", "rare"],
-        typer.Option(metavar="KIND", help="Which of their items: any, popular or rare.", rich_help_panel=KNOWN),
+        Literal["any", "popular", "rare"], KNOWN("Which of their items: any, popular or rare.", "KIND")
     ] = "any",
-    victims: Annotated[
-        int, typer.Option(metavar="COUNT", help="People to look for; 0 for all.", rich_help_panel=KNOWN)
-    ] = 1000,
+    victims: Annotated[int, KNOWN("People to look for; 0 for all.", "COUNT")] = 1000,
     make: SetMaking = SetMaking(),
     read: SetReading = SetReading(),
     settings: Settings = None,
     threads: Threads = None,
     seed: RepeatSeed = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    quiet: Annotated[bool, option("Show no progress.", None, "--quiet")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Try to find people by a few of their items, in sets as they are and in what is published of them.
@@ -299,11 +254,11 @@ def attack(
 
 def check(
     sets: SetsFile,
-    m: Annotated[int, typer.Option("-m", help="Largest number of known items.", rich_help_panel=PRIVACY)] = 3,
+    m: Annotated[int, PRIVACY("Largest number of known items.", None, "-m")] = 3,
     policy: PolicyFile = None,
     read: SetReading = SetReading(),
     settings: Settings = None,
-    threads: Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=METHOD)] = None,
+    threads: Annotated[int | None, METHOD("Threads; default all cores.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Say which k^m-anonymity sets have as they are, wherever they come from.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.classes.partition import group_records
 from sfumato.classes.people import counted_people, largest_of
-from sfumato.classes.statistics import ClassStatistics, class_statistics, counted_statistics
+from sfumato.classes.statistics import STARRED, ClassStatistics, class_statistics, counted_statistics
 from sfumato.errors import VerificationError, raise_all
 from sfumato.kernels.grouping import first_records
 from sfumato.models.checks import Check as Check
@@ -22,11 +22,9 @@ from sfumato.models.checks import promise_words, unknown_original, unknown_popul
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import of_population, says, speak_of
 from sfumato.models.sensitive import WholeTableModel
-from sfumato.models.starred_k_anonymity import STARRED
 from sfumato.numbers import counted, percent, plural
 from sfumato.parallel import each, worth_starting
 from sfumato.published.checks.people import ATTESTED, NO_STEP, PeopleFound, WishesFound, attested_checks, wishes_found
-from sfumato.published.checks.population import Register
 from sfumato.published.protocol import Roles
 from sfumato.recoding.notation import STAR
 from sfumato.table.distinct import FEW, as_categories, private_categorical, texts_of
@@ -35,6 +33,9 @@ from sfumato.table.person_keys import STEPS, STEPS_OF_L, steps_of
 from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
+
+if TYPE_CHECKING:
+    from sfumato.published.checks.population import Register
 
 # The published values of each class as numbers, for models of single values.
 
@@ -396,8 +397,12 @@ def _judged(model: PrivacyModel, statistics: ClassStatistics) -> Check:
     whom = counted(those, "record" if statistics.people is None else "person")
     if isinstance(model, WholeTableModel):
         return Check(promise, Outcome.BROKEN, achieved, "the table as a whole breaks it")
-    detail = f"{failing:,} of {counted(statistics.count, 'class')} with {whom} break it"
-    return Check(promise, Outcome.BROKEN, achieved, detail)
+    return Check(promise, Outcome.BROKEN, achieved, broken_words(failing, statistics.count, whom))
+
+
+def broken_words(failing: int, classes: int, whom: str) -> str:
+    """Say how many of all classes break a promise, and to whom."""
+    return f"{failing:,} of {counted(classes, 'class')} with {whom} break it"
 
 
 # The only promise that no recipient can recount: how many records were left out.
@@ -530,16 +535,28 @@ def _bare(name: str) -> Uncovered:
 
 def uncovered_classes(models: Sequence[PrivacyModel], statistics: ClassStatistics) -> Iterator[Uncovered]:
     """Add in how many classes all records share one value of such a column, and whether one class holds everybody."""
+    shared = {name: np.diff(values.starts) == 1 for name, values in statistics.sensitive.items()}
+    alike = {name: np.array([own.sum(), statistics.sizes[own].sum()]) for name, own in shared.items()}
+    records = statistics.height if statistics.people is None else int(statistics.people.records.sum())
     noun = "record" if statistics.people is None else "person"
-    for one in uncovered_values(models, statistics.sensitive):
-        shared = np.diff(statistics.sensitive[str(one.column)].starts) == 1
-        classes, alike = int(shared.sum()), int(statistics.sizes[shared].sum())
-        if not classes:
+    yield from uncovered(models, alike, statistics.count, records, noun)
+
+
+def uncovered(
+    models: Sequence[PrivacyModel], alike: Mapping[str, NDArray[np.int64]], classes: int, records: int, noun: str
+) -> Iterator[Uncovered]:
+    """Name what no promise covers.
+
+    `alike`: for each sensitive column, int64 (2,): the classes in which all share one value of it, and who is in them,
+    counted in `noun`.
+    """
+    for one in uncovered_values(models, alike):
+        sharing, those = (int(each) for each in alike[str(one.column)])
+        if not sharing:
             yield one
             continue
-        verb = "shares" if classes == 1 else "share"
-        told = f"{classes:,} of {counted(statistics.count, 'class')} {verb} one value ({counted(alike, noun)})"
+        verb = "shares" if sharing == 1 else "share"
+        told = f"{sharing:,} of {counted(classes, 'class')} {verb} one value ({counted(those, noun)})"
         yield Uncovered(one.name, one.column, f"{one.sentence}: {told}")
-    records = statistics.height if statistics.people is None else int(statistics.people.records.sum())
-    if statistics.count == 1 and records >= FEWEST:
+    if classes == 1 and records >= FEWEST:
         yield Uncovered("one-class", None, "one class holds all records: nothing tells any two of them apart")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +25,12 @@ from sfumato.published import (
     sensitive_names,
 )
 from sfumato.published.checks.generalized import Attested, Verification, uncovered_values, verify_table
-from sfumato.published.checks.population import Register
 from sfumato.published.protocol import roles_of
 from sfumato.table.schema import Attribute, Kind
 from sfumato.table.table import Table
+
+if TYPE_CHECKING:
+    from sfumato.published.checks.population import Register
 
 UNPROTECTED = Check(
     "any privacy model", Outcome.ABSENT, detail="how well people are hidden has to be measured by attacks"

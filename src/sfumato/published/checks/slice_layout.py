@@ -227,10 +227,7 @@ def slice_index(
 def measure_vectors(
     index: SliceIndex, vectors: NDArray[np.int32], progress: Progress = silent, threads: int = 1
 ) -> _VectorMeasures:
-    """Measure every vector, int32 (V, w), over all buckets that match it.
-
-    Cost O(Σ buckets that have the rarest part of the vector); memory O(V r).
-    """
+    """Measure vectors, int32 (V, w), over all buckets that match; O(Σ buckets with the rarest part), memory O(V r)."""
     matches = np.zeros(len(vectors), dtype=np.int64)
     values = np.full((len(vectors), len(index.rules.codes)), np.nan)
     pieces = [slice(start, start + _PIECE) for start in range(0, len(vectors), _PIECE)]

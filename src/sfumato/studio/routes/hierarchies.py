@@ -43,10 +43,7 @@ def renamed(tree: Hierarchy, level: int, node: int, label: str) -> Hierarchy:
 
 
 def grouped(tree: Hierarchy, level: int, nodes: Sequence[int], label: str) -> Hierarchy:
-    """Put several nodes of one parent into one node of the same level.
-
-    Original values get a level above them first, unless that has one node for each of them already.
-    """
+    """Put several nodes of a parent into one of the same level; original values get a level above where needed."""
     if len(nodes) < 2:
         raise HierarchyError("choose at least two nodes to merge")
     if level == 0:

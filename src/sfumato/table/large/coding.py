@@ -66,10 +66,7 @@ class ValueCounter(Protocol):
     """Counts the values of one column, batch by batch."""
 
     def add(self, column: pl.Series, before: int) -> pl.Series:
-        """Count a batch that has so many rows before it; return it as :meth:`CodedColumn.codes` takes it.
-
-        Raises ``InputError`` when the values cannot be published.
-        """
+        """Count a batch with so many rows before it, as :meth:`CodedColumn.codes` takes it; raises InputError."""
         ...
 
     @property
@@ -253,10 +250,7 @@ class CodedColumn:
 
 
 def coded_column(raw: RawValues, declared: Attribute, reading: ValueReading, order: Order) -> CodedColumn:
-    """Return a column with numbers for its values, those that :func:`sfumato.table.encoding.encode` gives a whole one.
-
-    Raises ``SfumatoError`` as reading and encoding it whole.
-    """
+    """Return a column of the numbers that :func:`sfumato.table.encoding.encode` gives; raises as reading it whole."""
     typed_values = _typed(raw, declared, reading.of(raw.values.name))
     values, kind = typed_values.values, typed_values.kind
     distinct = _distinct(values, raw)
@@ -394,11 +388,7 @@ class KeyFiles:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WishesOnDisk:
-    """The wishes of a table.
-
-    `k`: int32 (n,), mapped: the k that each record's person wishes for, 1 where nothing is wished; None: no column
-    says. `l`: the same for the l.
-    """
+    """Wishes of a table: `k`, mapped int32 (n,), of each record's person, 1 for none, None without a column; `l`."""
 
     k: NDArray[np.int32] | None = None
     l: NDArray[np.int32] | None = None  # noqa: E741 - the letter of the literature

@@ -259,10 +259,7 @@ _NAME = re.compile(rf"\..+\.[0-9a-f]{{8}}\.{SPILL}|\.sfumato-spill-[0-9a-f]{{16}
 
 @contextmanager
 def spill_folder(target: Path) -> Iterator[Path]:
-    """Give a new private folder beside `target`; first take away those that killed runs have left there.
-
-    Raises ``InputError`` when it cannot be made, or the disk is full.
-    """
+    """Give a new private folder beside `target`, without those of killed runs; InputError where it cannot be."""
     target = Path(os.path.realpath(target))
     try:
         with _locked_folder(beside(target, SPILL)) as folder:

@@ -35,10 +35,7 @@ class StreamSource:
     """Values have types of their own."""
 
     def read(self, names: Sequence[str]) -> list[pl.Series]:
-        """Take columns out of the stream, batch by batch; the others are never held.
-
-        Raises ``InputError`` when the stream breaks off, or a type cannot be read.
-        """
+        """Take columns out of the stream by batches; InputError when it breaks off, or a type cannot be read."""
         import pyarrow as pa
 
         schema = self.reader.schema
