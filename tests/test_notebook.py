@@ -84,6 +84,9 @@ def values() -> dict[str, Any]:
         "Attacks": attacks,
         "Comparison": sf.compare(table, models, anonymizers=["mondrian", "datafly"], values=[2, 5, 70], seed=1),
         "Verification": sf.verify(release),
+        "OpenRelease": sf.open_release(release),
+        "Figure": sf.open_release(release).mean("age"),
+        "Correlation": sf.correlation(table),
         "Hierarchy": told.hierarchy.build(frame[HOSTILE], name="x"),
     }
 
@@ -101,6 +104,9 @@ NAMES = [
     "Attacks",
     "Comparison",
     "Verification",
+    "OpenRelease",
+    "Figure",
+    "Correlation",
     "Hierarchy",
 ]
 

@@ -28,7 +28,9 @@ def table_of(path: Path) -> sf.Table:
     columns = None if header else [f"c{place}" for place in range(len(names))]
     last = (columns or names)[-1]
     schema = sf.Schema(quasi_identifying={last: sf.Attribute(kind="categorical")}, others="keep")
-    return sf.read_table(path, schema, reading=sf.Reading(separator, header=header, columns=columns, missing=("NA", "?")))
+    return sf.read_table(
+        path, schema, reading=sf.Reading(separator, header=header, columns=columns, missing=("NA", "?"))
+    )
 
 
 def million() -> float:

@@ -36,7 +36,7 @@ PARTS = {
     "column.NAME": ("Settings of one column", "Column"),
     "people": ("People who have several records", "People"),
     "recoding": ("How classes are published", "Recoding"),
-    "output": ("How the release is written", "Output"),
+    "output": ("How the release is written", "TableOutput"),
     "subset": ("A research subset", "Subset"),
     "context": ("For whom it is made", "Context"),
 }

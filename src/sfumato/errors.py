@@ -7,8 +7,13 @@ found, one line each.
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+Result = TypeVar("Result")
 
 _USER = re.compile(r"(?<![\w.+-])([a-z][a-z0-9+.-]+:/*)(?=[^\s'\"])[^'\"\n]{0,2000}@", re.IGNORECASE)
 """What stands before the @ of an address, well written or not; bounded, so that long messages cost little."""
@@ -89,3 +94,22 @@ def raise_together(errors: Sequence[SfumatoError]) -> None:
     types = {type(error) for error in errors}
     error = types.pop() if len(types) == 1 else InputError
     raise error(*(problem for error in errors for problem in error.problems)) from None
+
+
+def attempt(work: Callable[[], Result], errors: list[SfumatoError]) -> Result | None:
+    """Return what `work` gives, or keep its error until all else has been tried."""
+    try:
+        return work()
+    except SfumatoError as error:
+        errors.append(error)
+        return None
+
+
+@contextmanager
+def said_plainly(what: str, advice: str = "") -> Iterator[None]:
+    """Turn what the system refuses into an ``InputError`` of one sentence."""
+    try:
+        yield
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else "unknown reason"
+        raise InputError(f"{what} cannot be written ({reason}){advice}") from None

@@ -54,6 +54,7 @@ class FormerRisk(TypedDict, total=False):
     weights: str | None
     household: str | None
     log_linear_estimate: Literal["standard", "pseudo-likelihood"]
+    log_linear: Any
 
 
 class FormerCompare(TypedDict, total=False):
@@ -65,6 +66,7 @@ class FormerCompare(TypedDict, total=False):
     queries: int
     classifiers: bool
     metrics: Any
+    private: Any
 
 
 class FormerStart(TypedDict, total=False):

@@ -4,6 +4,7 @@ from sfumato.kinds.traces.attack import TraceAttack as TraceAttack
 from sfumato.kinds.traces.attack import attack_traces as attack_traces
 from sfumato.kinds.traces.check import TraceCheck as TraceCheck
 from sfumato.kinds.traces.check import check_traces as check_traces
+from sfumato.kinds.traces.forms import write_forms as write_forms
 from sfumato.kinds.traces.make import TraceLoss as TraceLoss
 from sfumato.kinds.traces.make import anonymize_traces as anonymize_traces
 from sfumato.kinds.traces.measure import TraceUtility as TraceUtility

@@ -125,3 +125,12 @@ def test_mistakes_are_one_sentence_and_nothing_is_written(mistake: str, people: 
     assert code == 2
     assert sentence in said
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("words", [["--engine", "disk"], ["--memory", "1GB"]], ids=["disk", "memory"])
+def test_the_disk_engine_reads_no_database(words: list[str], tmp_path: Path):
+    source = f"sqlite:///{tmp_path}/clinic.db?table=visits"
+    code, said = run(source, tmp_path / "out", *words)  # type: ignore[arg-type]
+    assert code == 2
+    assert "the table is in a database; write it to Parquet first" in said
+    assert not list(tmp_path.iterdir())

@@ -67,12 +67,14 @@ EVERY = {
     "anonymize": [
         "anonymize in.csv --quasi age --sensitive ill -k 3 --out out --save-policy policy.toml",
         "anonymize in.csv --kind sets -k 2 -m 1 --out sets-out",
+        "anonymize where.csv --kind traces --person who --place where --time when --zone UTC -k 2 -l 1 --homes keep "
+        "--out traces-out --forms traces-forms",
         "anonymize in.csv --kind private-marginals --quasi age,ill --bins age=0:100:5 --domain ill=flu,cold "
         "--epsilon 1 --ledger spent --out dp",
     ],
     "review": ["review in.csv"],
     "init": ["init in.csv --out first.toml"],
-    "verify": ["verify out", "verify sets-out"],
+    "verify": ["verify out", "verify sets-out", "verify traces-out"],
     "settle": ["settle out"],
     "sign": ["sign --new-key own.key", "sign out --key own.key"],
     "help": ["help k-anonymity"],
@@ -89,7 +91,10 @@ EVERY = {
         "check where.csv --kind traces --person who --place where --time when --zone UTC -l 2",
     ],
     "correlation": ["correlation in.csv --quasi age,ill"],
-    "attack": ["attack out --original in.csv --attack linkage --policy policy.toml"],
+    "attack": [
+        "attack out --original in.csv --attack linkage --policy policy.toml",
+        "attack where.csv --kind traces --person who --place where --time when --zone UTC --known 2 --noise 0.1",
+    ],
     "compare": ["compare in.csv --policy policy.toml --anonymizers mondrian -k 2,3 --out compared"],
     "lattice": ["lattice in.csv --policy policy.toml"],
     "report": ["report out --edition public --out report.html"],

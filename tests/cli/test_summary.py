@@ -114,3 +114,41 @@ def test_two_rows_of_one_person_do_not_hide_the_person(command: str, tmp_path: P
     assert "20 of 20 people are alone" in first
     (tmp_path / "stays.csv").write_text("\n".join(["age,sex", *(row.partition(",")[2] for row in rows)]) + "\n")
     assert "no record is alone" in CliRunner().invoke(app, words, prog_name="sfumato").stdout.splitlines()[0]
+
+
+def test_answers_come_first_and_no_line_is_wider_than_a_terminal(people: Path, tmp_path: Path) -> None:
+    """Of verify, check, risk and measure: the mark in the first line, what is broken in the second."""
+    out = tmp_path / "out"
+    printed("anonymize", people, *ROLES, "--others", "drop", "--out", out)
+    pages = [
+        printed(*words)
+        for words in (
+            ("verify", out),
+            ("check", people, *ROLES[:4]),
+            ("risk", people, *ROLES[:2]),
+            ("measure", people, out),
+        )
+    ]
+    for lines in pages:
+        assert lines[0][0] in "✓✗!" or "% of the detail is kept" in lines[0]
+        assert [line for line in lines if len(line) > summary.WIDTH] == []
+    with (out / "data.csv").open("a") as table:
+        table.write("[0..1],f,a\n")
+    lines = CliRunner().invoke(app, ["verify", str(out)]).stdout.splitlines()
+    assert lines[0].startswith("✗ not verified: ")
+    assert lines[1].startswith("  broken: data.csv is the file that was written")
+
+
+def test_a_release_that_cannot_be_made_is_said_not_to_be_written(people: Path, tmp_path: Path) -> None:
+    words = ["anonymize", str(people), *ROLES[:4], "--others", "drop", "-k", "61", "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 1
+    assert "no release was written" in done.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_randomized_release_says_what_it_cost(people: Path, tmp_path: Path) -> None:
+    words = ("--quasi", "age,sex", "--sensitive", "illness", "--anonymizer", "swapping", "--others", "drop")
+    lines = printed("anonymize", people, *words, "--out", tmp_path / "out")
+    assert lines[0].startswith("✗ this release promises nothing")
+    assert [line for line in lines if line.startswith("Detail ") and line.endswith("of the cells are as they were")]

@@ -81,7 +81,12 @@ def test_cells_are_spread_over_the_values_in_them():
 def test_they_stand_beside_others_that_lose_as_much(tmp_path: Path):
     ways = {"hardly any noise": counts(1e6), "counts": counts(0.01), "sample": sample(2.0)}
     found = sf.compare(
-        TABLE, anonymizers=["mondrian"], values=[2, 1000], queries=40, private=ways, repetitions=2, seed=1
+        TABLE,
+        anonymizers=["mondrian"],
+        vary={"k": [2, 1000]},
+        figures=sf.Figures(queries=40, private=ways),
+        repetitions=2,
+        seed=1,
     )
     assert found.private["release"].to_list() == [label for label in ways for _ in range(2)]
     assert (found.private["status"] == "done").all()
@@ -101,11 +106,13 @@ def test_they_stand_beside_others_that_lose_as_much(tmp_path: Path):
 def test_what_cannot_be_made_says_why():
     ways = {"early": sample(0.005), "small": sample(1.0, 1e-9)}
     few = sf.read_table(TABLE.frame.head(40), TABLE.schema)
-    found = sf.compare(few, anonymizers=["mondrian"], values=[2], queries=10, private=ways, seed=1)
+    figures = sf.Figures(queries=10)
+    with pytest.warns(DeprecationWarning, match=r"figures=sfumato\.Figures\(private="):
+        found = sf.compare(few, anonymizers=["mondrian"], vary={"k": [2]}, figures=figures, private=ways, seed=1)
     assert (found.private["status"] == "refused").all()
     assert "early (ε = 0.005, δ = 1e-05): epsilon: leaves the sample less" in str(found)
     assert "the sample has no records" in str(found)
     with pytest.raises(PolicyError, match="private: 'x' is neither"):
-        sf.compare(TABLE, anonymizers=["mondrian"], private={"x": sf.KAnonymity(2)})  # type: ignore[dict-item]
+        sf.compare(TABLE, anonymizers=["mondrian"], figures=sf.Figures(private={"x": sf.KAnonymity(2)}))  # type: ignore[dict-item]
     with pytest.raises(PolicyError, match="private: must be a mapping"):
-        sf.compare(TABLE, anonymizers=["mondrian"], private=[sample(1.0)])  # type: ignore[arg-type]
+        sf.compare(TABLE, anonymizers=["mondrian"], figures=sf.Figures(private=[sample(1.0)]))  # type: ignore[arg-type]

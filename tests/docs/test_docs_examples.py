@@ -132,7 +132,7 @@ def test_every_public_name_is_listed() -> None:
 def test_every_key_of_a_policy_is_explained() -> None:
     text = (DOCS / "how-to/policy-files.md").read_text(encoding="utf-8")
     schema = Policy.json_schema()
-    parts = [schema, *(schema["$defs"][name] for name in ("Source", "Columns", "Column", "Recoding", "Output"))]
+    parts = [schema, *(schema["$defs"][name] for name in ("Source", "Columns", "Column", "Recoding", "TableOutput"))]
     keys = [key for part in parts for key in part["properties"]]
     assert [key for key in keys if f"`{key}`" not in text and f"`[{key}]`" not in text] == []
 

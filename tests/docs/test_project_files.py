@@ -31,3 +31,22 @@ def test_the_licence_is_the_official_text():
 @pytest.mark.parametrize("name", PROJECT["license-files"])
 def test_files_of_the_licence_are_there(name):
     assert (ROOT / name).read_text(encoding="utf-8").strip()
+
+
+CHECKED = {
+    "k-anonymity; l-diversity; t-closeness": "tests/guarantees/test_guarantees.py",
+    "sets of items (k^m-anonymity)": "tests/kinds/sets",
+    "microaggregation; noise and swapping": "tests/anonymizers/randomization",
+    "differential privacy": "tests/kinds/private_sample",
+    "several records of a person; series of releases": "tests/series",
+    "recipients recount promises; attacks with control groups": "tests/evaluation/attacks",
+}
+"""Row of README's table → the tests that hold what it says of Sfumato."""
+
+
+def test_every_row_beside_others_is_held_by_tests_and_the_page_is_short():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([^|]+) \| (?:yes|counts|people)", text, re.MULTILINE)
+    assert rows == [*CHECKED]
+    assert [place for place in CHECKED.values() if not (ROOT / place).exists()] == []
+    assert text.count("\n") <= 90

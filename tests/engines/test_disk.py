@@ -347,7 +347,7 @@ def test_publishers_are_refused_unless_they_deal(setting: str):
 
 def test_a_budget_that_values_do_not_fit_into(town_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(coding, "WATCHED", 1)
-    monkeypatch.setattr("sfumato.release.on_disk._memory", lambda text: 16)
+    monkeypatch.setattr("sfumato.release.on_disk.allowed_memory", lambda text: 16)
     with pytest.raises(sf.InputError, match="too many different values"):
         sf.anonymize_on_disk(town_file, policy_of(TOWN_SCHEMA, MODELS[0]), tmp_path / "out")
 

@@ -30,13 +30,13 @@ from engines.test_engines import folder_of, task
 from golden.made_tables import town
 from golden.runs import ANONYMIZED, BLOCKS
 from guarantees.tables import Drawn, tables
-from sfumato.anonymizers import mondrian as first_cuts
-from sfumato.anonymizers import mondrian as mondrian
+from sfumato.anonymizers import mondrian
 from sfumato.cli.app import app
-from sfumato.engines import LocalEngine, disk
+from sfumato.engines import LocalEngine, disk, spark_counts
 from sfumato.engines import spark as tasks
 from sfumato.engines.spark import SparkEngine, spread_counts
 from sfumato.errors import InputError, PolicyError, SchemaError
+from sfumato.release import on_spark
 from sfumato.release.anonymize import made as made_of
 from sfumato.release.on_spark import table_on_spark
 from sfumato.table.sources import spark as spark_frames
@@ -153,18 +153,68 @@ def test_without_a_seed_order_is_random_and_the_records_are_the_same(tmp_path: P
 
 
 @pytest.mark.parametrize("python", [True, False], ids=["with", "without"])
-def test_counts_come_partition_by_partition(python: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_records_come_partition_by_partition(python: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """With Python on the workers; without it, all at once."""
     from pyspark.sql import DataFrame
 
-    monkeypatch.setattr(spark_frames, "AT_ONCE", 0)
     if not python:
         monkeypatch.setattr(DataFrame, "__arrow_c_stream__", None)
-    schema = dataclasses.replace(TOWN_SCHEMA, insensitive=(), others="drop")
-    frame, policy = town(150), policy_of(schema, MODELS[0])
-    sf.anonymize_on_spark(str(in_files(frame, tmp_path / "in", 4)), policy, tmp_path / "out")
-    sf.anonymize(sf.read_table(frame, policy), policy, seed=1).save(tmp_path / "memory")
+    same_as_memory(town(150), policy_of(TOWN_SCHEMA, MODELS[0]), tmp_path)
+
+
+def test_counts_come_in_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(spark_frames, "CELLS", 300)
+    same_as_memory(town(150), policy_of(WITHOUT_BESIDE, MODELS[0]), tmp_path)
+
+
+WITHOUT_BESIDE = dataclasses.replace(TOWN_SCHEMA, insensitive=(), others="drop")
+
+
+def same_as_memory(frame: pl.DataFrame, policy: sf.Policy, tmp_path: Path) -> Any:
+    """Compare what is published without a seed, and its losses."""
+    release = sf.anonymize_on_spark(str(in_files(frame, tmp_path / "in", 4)), policy, tmp_path / "out")
+    memory = sf.anonymize(sf.read_table(frame, policy), policy, seed=1)
+    memory.save(tmp_path / "memory")
     assert sorted(content(tmp_path / "out").splitlines()) == sorted(content(tmp_path / "memory").splitlines())
+    assert sf.verify(tmp_path / "out").ok
+    return release.report, memory.report
+
+
+@pytest.mark.parametrize("models", [pytest.param(each, marks=pytest.mark.slow) for each in MODELS], ids=str)
+def test_by_counts(models: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """No record comes here; every file of the release is written here, in slices."""
+    monkeypatch.setattr(mondrian, "MOST_RETRIED", 0)
+    monkeypatch.setattr(on_spark, "COUNTED_FROM", 0)
+    monkeypatch.setattr(spark_counts, "CELLS", 1_000)
+    monkeypatch.setattr(on_spark, "part_count", lambda records: 3)
+    monkeypatch.setattr(tasks.SparkBatches, "batches", None)
+    counted, memory = same_as_memory(town(600), policy_of(WITHOUT_BESIDE, models), tmp_path)
+    # Squared distances are floats, which other parts add up in another order.
+    assert counted.losses.squared_error == pytest.approx(memory.losses.squared_error, rel=1e-12)
+    same = dataclasses.replace(memory.losses, squared_error=counted.losses.squared_error)
+    assert counted.losses == same
+    assert (counted.smallest_class, counted.largest_class) == (memory.smallest_class, memory.largest_class)
+
+
+def test_what_needs_too_much_memory_here_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(on_spark, "COUNTED_FROM", 0)
+    monkeypatch.setattr(on_spark, "HELD", 10_000_000)
+    monkeypatch.setattr(tasks.SparkBatches, "batches", None)
+    source = str(in_files(town(100), tmp_path / "in", 1))
+    for policy in (policy_of(TOWN_SCHEMA, MODELS[0]), policy_of(WITHOUT_BESIDE, MODELS[0], sf.Datafly())):
+        with pytest.raises(
+            PolicyError, match=r"needs the codes of all 100 records on this machine here, about 1\.3 GB"
+        ):
+            sf.anonymize_on_spark(source, policy, tmp_path / "out", memory="1GB")
+
+
+def test_a_setting_that_stops_a_job_is_named():
+    with pytest.raises(InputError) as caught, spark_frames.asking_spark():
+        raise RuntimeError(
+            "Total size of serialized results of 3 tasks is bigger than spark.driver.maxResultSize 64 MiB"
+        )
+    assert "spark.driver.maxResultSize" in str(caught.value)
+    assert "64" not in str(caught.value)
 
 
 def test_text_is_read_as_from_a_file(tmp_path: Path):
@@ -208,20 +258,6 @@ def test_blocks_are_solved_by_workers(name: str, spark: Any, tmp_path: Path):
     with patch.object(tasks, "WAVE", 1):
         elsewhere, here = (made_of(task(name, tasks)) for tasks in (SparkEngine(spark), LocalEngine()))
     assert folder_of(elsewhere, tmp_path / "0") == folder_of(here, tmp_path / "1")
-
-
-@pytest.mark.parametrize(
-    "models", [MODELS[0], *(pytest.param(each, marks=pytest.mark.slow) for each in MODELS[1:])], ids=str
-)
-def test_leaves_are_solved_by_workers(models: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    for module in (mondrian, first_cuts):
-        monkeypatch.setattr(module, "MOST_RETRIED", 0)
-    monkeypatch.setattr(tasks, "LEAVES_FROM", 0)
-    monkeypatch.setattr(tasks, "LEAF", 100)
-    with patch.object(tasks, "pickle", wraps=tasks.pickle) as pickled:
-        one, two = releases(town(600), policy_of(TOWN_SCHEMA, models), tmp_path)
-    assert one == two
-    assert pickled.loads.call_count > 2
 
 
 def test_a_repeated_task_finds_the_same():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -164,3 +165,20 @@ def test_a_proposed_policy_publishes_once_it_is_answered(table: Path) -> None:
     assert [str(model) for model in policy.to_models()] != []
     assert release.report.verification.ok
     assert set(release.data.columns) == {"age", "sex", "zip", "disease"}
+
+
+def test_numbers_that_hardly_repeat_are_told_as_if_they_did(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    draw = np.random.default_rng(3)
+    plain = [f"{pay:.2f}" for pay in draw.lognormal(10, 1, 12_000)]
+    columns = {
+        "plain": plain, "gaps": ["" if i % 7 == 0 else pay for i, pay in enumerate(plain)],
+        "marked": ["n/a" if i % 50 == 0 else pay for i, pay in enumerate(plain)],
+        "alike": [f"{pay}0" if i % 2 else plain[i - 1] if i else pay for i, pay in enumerate(plain)],
+        "sentinel": ["-999" if i % 90 == 0 else pay for i, pay in enumerate(plain)],
+    }  # fmt: skip
+    table = pl.DataFrame(columns)
+    table.write_csv(tmp_path / "numbers.csv")
+    quick = sf.review(tmp_path / "numbers.csv").to_dict()
+    monkeypatch.setattr("sfumato.findings.review.repeats", lambda column: True)
+    slow = sf.review(tmp_path / "numbers.csv").to_dict()
+    assert quick == slow

@@ -36,6 +36,10 @@ ORDERED = [
     ["8th Grade", "9 - 11th Grade", "High School", "Some College", "College Grad"],
     ["PRIMARY/NO EDUCATION", "VOCATIONAL/GRAMMAR", "SECONDARY", "POST-SECONDARY OR HIGHER"],
     ["1", "2", "3", "more"],
+    ["not too happy", "pretty happy", "happy", "very happy"],
+    ["never", "less than once a year", "once a year", "2-3 times a month", "every week", "more than once a week"],
+    ["Never", "Occas", "Regul", "Heavy"],
+    ["AsstProf", "AssocProf", "Prof"],
 ]
 UNORDERED = [
     ["red", "green", "blue"],
@@ -53,6 +57,8 @@ UNORDERED = [
     ["low", "high"],
     ["low", "medium", "purple"],
     ["White", "Black", "Other"],
+    ["very happy", "pretty sad", "not too happy"],
+    ["Heavy", "Red", "Occas"],
 ]
 
 

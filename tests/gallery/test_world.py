@@ -11,11 +11,12 @@ from gallery.follow import World, outcome
 from gallery.world_beyond import BEYOND
 from gallery.world_columns import DATES, ENCODINGS, NUMBERS
 from gallery.world_files import FRAMES, JSON, LAYOUTS, OTHERS, PACKED, STATISTICAL, WORKBOOKS
+from gallery.world_more import MORE
 
 GROUPS = {
     "numbers": NUMBERS, "dates": DATES, "encodings": ENCODINGS, "layouts": LAYOUTS, "packed": PACKED, "JSON": JSON,
     "other kinds": OTHERS, "workbooks": WORKBOOKS, "statistical": STATISTICAL, "frames": FRAMES,
-    "beyond": BEYOND,
+    "beyond": BEYOND, "more": MORE,
 }  # fmt: skip
 WORLDS = [world for group in GROUPS.values() for world in group]
 

@@ -106,11 +106,11 @@ MORE_NUMBERS = [
     same("Roman numbers", ["I", "II", "III", "IV"] * 10),
     same("hexadecimal", [f"0x{i + 16:02X}" for i in EVERY]),
     same("Chinese ten thousands", [f"{i + 1}.5万" if i % 2 else f"{i + 1}.25亿" for i in EVERY], "asked", "several units"),
-    of("#N/A", ["#N/A", *(f"{p:.2f}" for p in PAY[1:])], [None, *PAY[1:]], "asked"),
+    of("#N/A", ["#N/A", *(f"{p:.2f}" for p in PAY[1:])], [None, *PAY[1:]]),
     of("#DIV/0!", ["#DIV/0!", *(f"{p:.2f}" for p in PAY[1:])], [None, *PAY[1:]], "asked"),
-    of(r"\N of databases", ["\\N", *(f"{p:.2f}" for p in PAY[1:])], [None, *PAY[1:]], "asked"),
-    of("<NA>", ["<NA>", *(f"{p:.2f}" for p in PAY[1:])], [None, *PAY[1:]], "asked"),
-    of("(null)", ["(null)", *(f"{p:.2f}" for p in PAY[1:])], [None, *PAY[1:]], "asked"),
+    of(r"\N of databases", ["\\N", *(f"{p:.2f}" for p in PAY[1:])], [None, *PAY[1:]]),
+    of("<NA>", ["<NA>", *(f"{p:.2f}" for p in PAY[1:])], [None, *PAY[1:]]),
+    of("(null)", ["(null)", *(f"{p:.2f}" for p in PAY[1:])], [None, *PAY[1:]]),
     of("1.#QNAN", ["1.#QNAN", *(f"{p:.2f}" for p in PAY[1:])], [None, *PAY[1:]], "asked"),
     of("an em dash", ["—", *(f"{p:.2f}" for p in PAY[1:])], [None, *PAY[1:]], "asked"),
     of("a colon of Eurostat", [":", *(f"{p:.2f}" for p in PAY[1:])], [None, *PAY[1:]], "asked"),
@@ -401,7 +401,7 @@ MORE_JSON = [
     World("numbers with commas in JSON", file(json.dumps([{"pay": comma(p)} for p in PAY]), name="people.json"), {"pay": PAY}),
     World("two keys alike", file("\n".join(f'{{"age": 1, "age": {a}}}' for a in AGE), name="people.jsonl"), {"age": AGE}, "refused", "twice|key"),
     World("GeoJSON by lines", file("\n".join(json.dumps({"type": "Feature", "properties": r, "geometry": None}) for r in RECORDS), name="people.geojsonl"), {"properties.age": AGE}),
-    World("JSON of hits", file(json.dumps({"took": 3, "hits": {"total": 40, "hits": [{"_source": r} for r in RECORDS]}}), name="people.json"), {"_source.age": AGE}, "refused", "JSON"),
+    World("JSON of hits", file(json.dumps({"took": 3, "hits": {"total": 40, "hits": [{"_source": r} for r in RECORDS]}}), name="people.json"), {"_source.age": AGE}),
 ]
 
 

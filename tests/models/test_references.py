@@ -24,7 +24,7 @@ from sfumato.classes.people import statistics_of as counted_classes
 from sfumato.kernels.predicates import holds
 from sfumato.models.compiled import compile_rules
 from sfumato.models.protocol import PrivacyModel
-from sfumato.models.reference import compared_with_original
+from sfumato.models.sensitive import compared_with_original
 from sfumato.policy.policy import Policy
 from sfumato.table import encoding
 from sfumato.table.schema import Kind

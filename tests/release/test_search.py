@@ -108,3 +108,49 @@ def test_a_population_counts_as_in_a_release(seed: int, way: str, tmp_path: Path
         )
         found = CliRunner().invoke(app, ["lattice", str(tmp_path / "some.csv"), "--policy", str(policy), "--json"])
         assert json.loads(found.stdout)["minimal"] == search.to_dict()["minimal"]
+
+
+def test_people_who_have_several_records_are_counted_as_people() -> None:
+    """One person with many records fills a class of records, and no class of people."""
+    rng = np.random.default_rng(1)
+    person = np.where(rng.random(300) < 0.1, 0, rng.integers(1, 90, 300))
+    frame = pl.DataFrame(
+        {"who": person, "age": np.where(person == 0, 20, rng.integers(20, 60, 300)), "sex": rng.choice(["f", "m"], 300)}
+    )
+    quasi = {"age": sf.intervals(5, 10, 20), "sex": sf.flat()}
+    by_records = sf.search_lattice(frame, sf.KAnonymity(5), schema=sf.Schema(quasi_identifying=quasi, others="drop"))
+    schema = sf.Schema(person="who", quasi_identifying=quasi)
+    apart = sf.People(rows="apart")
+    by_people = sf.search_lattice(frame, sf.KAnonymity(5), schema=schema, people=apart, seed=1)
+    release = sf.anonymize(frame, sf.KAnonymity(5), schema=schema, people=apart, anonymizer=sf.Incognito(), seed=1)
+    assert set(by_people.satisfying()) < set(by_records.satisfying())
+    levels = dict(zip(by_people.attributes, by_people.chosen, strict=True))
+    assert f"Levels: age {levels['age']}, sex {levels['sex']}." in release.report.notes
+    with pytest.raises(PolicyError, match="rows='apart'"):
+        sf.search_lattice(frame, sf.KAnonymity(5), schema=schema)
+
+
+def test_a_population_and_a_subset_are_searched_by_their_people(tmp_path: Path) -> None:
+    """k-map counts who is in the population; delta-presence of a subset is explored from a policy, on both ways."""
+    everybody = pl.DataFrame({"age": [21, 22, 34, 35] * 6, "in": ["y", "n"] * 12, "ill": ["a", "b"] * 12})
+    schema = sf.Schema(quasi_identifying={"age": sf.intervals(10)}, sensitive=["ill"], others="drop")
+    some = everybody.filter(pl.col("in") == "y")
+    alone = sf.search_lattice(some, sf.KMap(7), schema=schema, population=some)
+    mapped = sf.search_lattice(some, sf.KMap(7), schema=schema, population=everybody)
+    assert (alone.chosen, mapped.chosen) == ((2,), (1,))
+    everybody.write_csv(tmp_path / "in.csv")
+    (tmp_path / "p.toml").write_text(
+        """models = [{name = "delta-presence", delta-min = 0.1, delta-max = 0.6}]
+        subset = {column = "in", value = "y"}
+        [columns]
+        others = "drop"
+        insensitive = ["in"]
+        sensitive = ["ill"]
+        [columns.quasi-identifying.age]
+        hierarchy = {kind = "intervals", widths = [10]}
+        """
+    )
+    words = ["lattice", str(tmp_path / "in.csv"), "--policy", str(tmp_path / "p.toml"), "--json"]
+    shown = CliRunner().invoke(app, words)
+    assert shown.exit_code == 0, shown.output
+    assert json.loads(shown.stdout)["chosen"] is not None

@@ -26,46 +26,6 @@ if TYPE_CHECKING:
     from sfumato.anonymizers.slicing.overlapping import OverlappingSlicing
     from sfumato.anonymizers.slicing.slicing import Slicing
 
-__all__ = [
-    "ANONYMIZERS",
-    "CAAT",
-    "KACA",
-    "MDAV",
-    "OKA",
-    "PRAM",
-    "PUBLISHERS",
-    "SBC",
-    "VMDAV",
-    "Anonymizer",
-    "Auto",
-    "Best",
-    "Bucketization",
-    "CellSuppression",
-    "Datafly",
-    "GlobalMondrian",
-    "Heuristic",
-    "Incognito",
-    "KMeans",
-    "KMember",
-    "Marginals",
-    "Mondrian",
-    "Noise",
-    "Optimal",
-    "OverlappingSlicing",
-    "Problem",
-    "Publication",
-    "Publisher",
-    "RankSwapping",
-    "Rounding",
-    "Samarati",
-    "Sampling",
-    "Shuffling",
-    "Slicing",
-    "Swapping",
-    "TopBottomCoding",
-    "UtilityRecoding",
-    "ValueGeneralization",
-]
 
 ANONYMIZERS = Registry(
     {

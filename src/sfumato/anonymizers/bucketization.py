@@ -193,13 +193,7 @@ def _figures(found: CheckedBuckets, models: Sequence[PrivacyModel]) -> dict[str,
 def _dealt_buckets_of(
     found: CheckedBuckets, encoded: EncodedTable, names: tuple[str, ...], seed: int | None
 ) -> tuple[DealtTable, CountedTable]:
-    """Say what both tables hold: buckets get random numbers, and rows a random order.
-
-    * `found`: which bucket each record is in.
-    * `encoded`: the same records; the only sensitive attribute is the first.
-    * `names`: the quasi-identifying attributes.
-    * `seed`: as :func:`sfumato.randomness.permutation` takes it.
-    """
+    """Say what both tables hold, rows and numbers of buckets in random order; `found`: the bucket of each record."""
     count, sensitive = found.buckets.count, encoded.sensitive[0].name
     number_of = permutation(count, another(seed, 1)).astype(np.int32)[found.buckets.bucket_of]
     order = partial(permutation, encoded.height, another(seed, 2))

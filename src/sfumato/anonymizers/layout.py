@@ -47,18 +47,19 @@ def lay_out_records(
         codes, counts, record_of = collapsed(codes)
         if kept is not None:
             counts = np.bincount(record_of[kept], minlength=len(codes))
-        return _laid_out(codes, counts, np.arange(len(codes)), record_of)
+        return laid_out(codes, counts, np.arange(len(codes)), record_of)
     order = hash_order(table.codes) if order is None else order
     weights = np.ones(len(codes), dtype=np.int32) if kept is None else kept[order]
-    return _laid_out(codes.take(order, axis=0), weights, order, None)
+    return laid_out(codes.take(order, axis=0), weights, order, None)
 
 
-def _laid_out(
+def laid_out(
     codes: NDArray[np.unsignedinteger],
     weights: NDArray[np.number | np.bool_],
     rows: NDArray[np.int64],
     record_of: NDArray[np.int32] | None,
 ) -> Records:
+    """Lay out distinct records, unsigned (m, q + s), of the given weights and rows; see :class:`Records`."""
     per_word = 8 // codes.dtype.itemsize
     padded = np.zeros((len(codes), -(-codes.shape[1] // per_word) * per_word), dtype=codes.dtype)
     padded[:, : codes.shape[1]] = codes

@@ -196,18 +196,11 @@ def _joined(pieces: Sequence[tuple[int, int]]) -> bool:
 
 
 def _figures(published: MarginalTables) -> dict[str, float]:
-    return {
-        "tables": len(published.marginals),
-        "cells": sum(frame.height for frame in published.marginals),
-    }
+    return {"tables": len(published.marginals), "cells": sum(frame.height for frame in published.marginals)}
 
 
 def discovered_sets(
-    names: Sequence[str],
-    strengths: NDArray[np.float64],
-    sensitive: Collection[str],
-    size: int,
-    count: int | None,
+    names: Sequence[str], strengths: NDArray[np.float64], sensitive: Collection[str], size: int, count: int | None
 ) -> tuple[tuple[str, ...], ...]:
     """Grow sets from the strongest pair on: each new attribute joins those of one set that it hangs together with most.
 
@@ -315,11 +308,7 @@ def _cut_values(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _PublishedValues:
-    """How values are published.
-
-    `pieces`: for every quasi-identifying attribute its pieces, in no order that means anything. `piece_of`, int32 (n,
-    q): column by column: piece of each record.
-    """
+    """How values are published: the `pieces` of each attribute, in any order; `piece_of`, int32 (n, q), by columns."""
 
     pieces: tuple[list[_Piece], ...]
     piece_of: NDArray[np.int32]

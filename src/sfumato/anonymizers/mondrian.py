@@ -1,7 +1,7 @@
 """Mondrian: top-down greedy partitioning (LeFevre, DeWitt, Ramakrishnan, ICDE 2006).
 
-Below the algorithm stand the blocks whose cuts look at nobody's sensitive value (`blind`), the regions that cuts leave
-to classes, and the first cuts of tables that are solved in parts. Letters: n records, m distinct ones, q attributes.
+Below the algorithm stand the blocks whose cuts look at nobody's sensitive value (`blind`), and the regions that cuts
+leave to classes. Letters: n records, m distinct ones, q attributes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
 from sfumato.anonymizers.layout import Records, lay_out_records, space_of
-from sfumato.anonymizers.parts import Block, RunsParts, join_blocks, least_loss_solution, part_problem
+from sfumato.anonymizers.parts import least_loss_solution
 from sfumato.anonymizers.protocol import ModelsApart, Problem
 from sfumato.classes.partition import Partition, Regions
 from sfumato.errors import PolicyError, raise_all
@@ -537,59 +537,3 @@ def _sets(
         narrow_sets(cuts[cuts[:, 0] == index], found, buffers[0], buffers[1], allowed)
         sets[index] = allowed
     return sets
-
-
-def solves_below(mondrian: Mondrian, problem: Problem) -> bool:
-    """Tell whether the parts below first cuts can be solved by themselves."""
-    if mondrian.mode != "strict" or mondrian.decides_regions or mondrian.widths == "region":
-        return False
-    # Smaller tables are solved several times where rules refuse cuts, and people are numbered anew in every part.
-    return not mondrian.blind and problem.table.apart is None and problem.table.height > MOST_RETRIED
-
-
-def solve_below_first_cuts(mondrian: Mondrian, problem: Problem, run: RunsParts, most: int) -> Partition:
-    """Return the solution that ``mondrian.solve(problem)`` returns, from parts that are solved wherever parts are.
-
-    Cuts above a range decide nothing inside of it (:meth:`Mondrian.solve_part`), so that the solution is that of the
-    whole table, class by class. `mondrian`, `problem`: such that :func:`solves_below` holds. `run`: what solves the
-    parts. `most`: distinct records of a part, unless equal values or the models allow no cut of it. Raises
-    ``UnsatisfiableError`` as :meth:`~sfumato.anonymizers.mondrian.Mondrian.solve`. The first cuts cost O(q m log(m /
-    most)) and 40 bytes a distinct record.
-    """
-    solutions = [_solved(mondrian, start, run, most) for start in feasible(problem)]
-    return solutions[0] if len(solutions) == 1 else least_loss_solution(problem.table, solutions)
-
-
-def _solved(mondrian: Mondrian, start: FeasibleProblem, run: RunsParts, most: int) -> Partition:
-    height, progress = start.problem.table.height, start.problem.progress
-    parts = first_parts(mondrian, start, most)
-    blocks = [Block(rows, part_problem(start, rows, number)) for number, rows in enumerate(parts)]
-    solutions: dict[int, Partition] = {}
-    for place, solution in run(mondrian.solve_part, [block.start for block in blocks]):
-        solutions[place] = solution
-        progress("partitioning", sum(map(len, (blocks[done].rows for done in solutions))), height)
-    return join_blocks(height, blocks, [solutions[place] for place in range(len(blocks))])
-
-
-def first_parts(mondrian: Mondrian, start: FeasibleProblem, most: int) -> list[NDArray[np.int64]]:
-    """Cut until no part has more than `most` distinct records, or no cut is left; int64 rows of every part."""
-    table = start.problem.table
-    records = lay_out_records(table, start.rules, collapse=True, kept=start.kept)
-    space, rules, options = space_of(table.attributes), start.rules.arrays, mondrian.cut_options(start.rules.arrays)
-    starts, region = np.zeros(records.height, dtype=np.bool_), np.zeros((len(table.attributes), 2))
-    waiting, firsts = [(0, records.height)], []
-    while waiting:
-        low, high = waiting.pop()
-        parts: NDArray[np.int64] = np.empty((0, 2), dtype=np.int64)
-        if high - low > most:
-            parts, _ = partition_range(records.laid, low, high, region, 1, space, rules, options, starts)
-        waiting += [(int(first), int(stop)) for first, stop in parts]
-        firsts += [] if len(parts) else [low]
-    return _rows_of(records, np.sort(firsts))
-
-
-def _rows_of(records: Records, firsts: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    part_at = np.zeros(records.height, dtype=np.int32)
-    part_at[firsts[1:]] = 1
-    part = records.spread(np.cumsum(part_at, dtype=np.int32))
-    return np.split(np.argsort(part, kind="stable"), np.cumsum(np.bincount(part, minlength=len(firsts)))[:-1])

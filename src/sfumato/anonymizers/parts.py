@@ -23,8 +23,10 @@ from sfumato.classes.partition import Partition, group_records
 from sfumato.classes.people import statistics_of
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.kernels.mondrian.cuts import Options
-from sfumato.kernels.mondrian.mondrian import partition_range
+from sfumato.kernels.mondrian.mondrian import classes_hold, partition_range
 from sfumato.metrics import normalized_certainty_penalty
+from sfumato.models.compiled import compile_rules
+from sfumato.models.k_anonymity import KAnonymity
 from sfumato.numbers import counted, figure
 from sfumato.options import Checked, Limit
 from sfumato.parallel import as_done
@@ -46,6 +48,9 @@ MOST_TRIALS = 4
 SMALL = 2_000
 """Records that are solved once more without anybody noticing."""
 
+_BLIND_BLOCK, _CLASSES_MEANT, _FEWEST_CLASSES = 100, 10, 3
+"""Records and smallest classes of a block that is solved blindly, at most; classes that a size must allow there."""
+
 Item = TypeVar("Item")
 
 
@@ -66,7 +71,8 @@ def solve_in_parts(solver: SolvesParts, problem: Problem, run: RunsParts) -> Par
     `block_size` records; what strict cuts leave too large because of equal values is halved by relaxed ones. Every
     block is then a problem of its own, with the rules of the whole one.
 
-    Where the solver names `strata`, each of these is solved by itself, in blocks where it is large.
+    Where the solver names `strata`, each of these is solved by itself, in blocks where it is large. Where it is `blind`
+    and a model looks at more than sizes, blocks are small, and each is solved by sizes alone.
 
     Parameters
     ----------
@@ -104,7 +110,11 @@ def solve_in_parts(solver: SolvesParts, problem: Problem, run: RunsParts) -> Par
     if names:
         return _solved_in_strata(solver, problem, names, run)
     solve = solver.part_solver(problem)
-    solutions = [_solved(start, solver.block_size, solve, run) for start in feasible(problem)]
+    blind = getattr(solver, "blind", False)
+    solutions = [
+        _solved_blindly(start, solve, run) if blind and start.ruled else _solved(start, solver.block_size, solve, run)
+        for start in feasible(problem)
+    ]
     return solutions[0] if len(solutions) == 1 else least_loss_solution(problem.table, solutions)
 
 
@@ -135,6 +145,50 @@ def _solved_in_strata(solver: SolvesParts, problem: Problem, names: Sequence[str
     solutions = _in_order(parts, blocks, problem.progress)
     whole = strata.put_back(join_blocks(len(strata.rows), blocks, solutions), problem.table.height)
     return replace(whole, notes=(strata.note(blocks, problem.table.height), *_common_notes(solutions)))
+
+
+def _solved_blindly(start: FeasibleProblem, solve: Callable[[FeasibleProblem], Partition], run: RunsParts) -> Partition:
+    """Solve small blocks by the size of classes alone, each by the first size with which all its classes hold.
+
+    Whoever runs the algorithm again learns of a block that smaller sizes did not do, and of no single class why it is
+    as it is. Cuts between blocks are refused as usual: what is told there is told of many.
+    """
+    height, least = start.problem.table.height, max(2, start.least_size)
+    most = max(_BLIND_BLOCK, _CLASSES_MEANT * least)
+    blocks = cut_into_blocks(start, most) if height > most else [Block(np.arange(height), start)]
+    solved = run(partial(_by_size, solve, least), [block.start for block in blocks])
+    solutions = _in_order(solved, blocks, start.problem.progress)
+    whole = sum(solution.count == 1 for solution in solutions)
+    note = (
+        f"Classes were made without a look at who has which sensitive value, in {counted(len(blocks), 'block')} of "
+        f"at most {max(len(block.rows) for block in blocks):,} records; {whole:,} of these stayed one class."
+    )
+    return replace(join_blocks(height, blocks, solutions), notes=(note, *_common_notes(solutions)))
+
+
+def _by_size(solve: Callable[[FeasibleProblem], Partition], least: int, start: FeasibleProblem) -> Partition:
+    """Return the solution of a block by the first size of classes with which all hold, or one class."""
+    table, size = start.problem.table, least
+    counts = table.height if start.kept is None else int(start.kept.sum())
+    # Sensitive values are looked at in blocks of many people only, so that what is told is told of these.
+    while counts >= _BLIND_BLOCK // 2 and counts >= _FEWEST_CLASSES * size:
+        models = (KAnonymity(size),)
+        problem = replace(start.problem, models=models)
+        found = solve(FeasibleProblem(problem, compile_rules(models, table), start.kept))
+        if _all_hold(start, found):
+            return replace(found, notes=())
+        size += max(1, size // 4)
+    return start.partition(np.zeros(table.height, dtype=np.int32), 1)
+
+
+def _all_hold(start: FeasibleProblem, found: Partition) -> bool:
+    """Tell whether all classes satisfy all rules, with the sensitive values of their records."""
+    order = np.argsort(found.covered_by, kind="stable")
+    records = lay_out_records(start.problem.table, start.rules, collapse=False, kept=start.kept, order=order)
+    starts = np.diff(found.covered_by[order], prepend=-1) != 0
+    options = _options(start, start.smallest, relaxed=False)
+    space = space_of(start.problem.table.attributes)
+    return bool(classes_hold(records.codes, records.weights, starts, space, start.rules.arrays, options))
 
 
 def _in_order(solved: Iterable[tuple[int, Partition]], blocks: Sequence[Block], progress: Progress) -> list[Partition]:
@@ -241,14 +295,17 @@ def _cut_range(
     *,
     relaxed: bool,
 ) -> None:
-    options = Options(
-        smallest=smallest, ruled=start.ruled, relaxed=relaxed, fallback=True, least_loss=not relaxed,
-        everywhere=False, regions=False, by_tree=False,
-    )  # fmt: skip
-    table = start.problem.table
+    options, table = _options(start, smallest, relaxed=relaxed), start.problem.table
     partition_range(
         records.laid, low, high, np.zeros((len(table.attributes), 2)), UNLIMITED, space_of(table.attributes),
         start.rules.arrays, options, starts,
+    )  # fmt: skip
+
+
+def _options(start: FeasibleProblem, smallest: int, *, relaxed: bool) -> Options:
+    return Options(
+        smallest=smallest, ruled=start.ruled, relaxed=relaxed, fallback=True, least_loss=not relaxed,
+        everywhere=False, regions=False, by_tree=False,
     )  # fmt: skip
 
 
@@ -453,6 +510,12 @@ class Partwise(Checked):
     block_size: int | None
     strata: tuple[str, ...] | None = None
     """Columns in whose values all records of a class agree."""
+    blind: bool = False
+    """Whether classes are made without a look at who has which sensitive value."""
+
+    def _mistakes(self) -> Iterator[str]:
+        if self.blind and self.strata:
+            yield f"{self.name}: strata cannot be solved without a look at sensitive values; leave blind or strata out"
 
     @final
     def solve(self, problem: Problem) -> Partition:

@@ -178,22 +178,38 @@ def value_occurrences(
     )
 
 
-def joined(parts: Sequence[ClassStatistics]) -> ClassStatistics:
+def joined(parts: Sequence[ClassStatistics], *, all_of_them: bool = True) -> ClassStatistics:
     """Put the statistics of parts of a table together: the classes of one part after those of the other.
 
-    Raises ``ValueError`` when parts were counted without the totals of one whole table: a fault of the caller.
+    `all_of_them`: whether the parts are the whole table. Raises ``ValueError`` when they are not, or were counted
+    without the totals of one whole table: a fault of the caller.
     """
     names = parts[0].sensitive
     published = [part.published for part in parts if part.published is not None]
     return ClassStatistics(
         np.concatenate([part.sizes for part in parts]),
-        {name: _joined_counts([part.sensitive[name] for part in parts]) for name in names},
+        {name: _joined_counts([part.sensitive[name] for part in parts], all_of_them) for name in names},
         np.concatenate(published) if len(published) == len(parts) else None,
         _joined_people([part.people for part in parts if part.people is not None]),
         _joined_wishes([part.wished for part in parts]),
         _joined_wishes([part.wished_l for part in parts]),
         _joined_wishes([part.population for part in parts]),
     )
+
+
+def some_classes(statistics: ClassStatistics, own: slice) -> ClassStatistics:
+    """Return the statistics of some classes, with the totals of all; not where people or a population are counted."""
+    first, stop, _ = own.indices(statistics.count)
+    return ClassStatistics(
+        statistics.sizes[first:stop],
+        {name: _counts_of_some(counts, first, stop) for name, counts in statistics.sensitive.items()},
+    )
+
+
+def _counts_of_some(counts: SensitiveCounts, first: int, stop: int) -> SensitiveCounts:
+    starts = counts.starts[first : stop + 1]
+    inside = slice(int(starts[0]), int(starts[-1]))
+    return replace(counts, starts=starts - starts[0], values=counts.values[inside], counts=counts.counts[inside])
 
 
 def _joined_people(parts: Sequence[PeoplesRecords]) -> PeoplesRecords | None:
@@ -209,10 +225,10 @@ def _joined_wishes(parts: Sequence[NDArray[np.int64] | None]) -> NDArray[np.int6
     return np.concatenate(known) if len(known) == len(parts) else None
 
 
-def _joined_counts(parts: Sequence[SensitiveCounts]) -> SensitiveCounts:
+def _joined_counts(parts: Sequence[SensitiveCounts], all_of_them: bool) -> SensitiveCounts:
     totals = parts[0].totals
     counted = sum(int(part.counts.sum()) for part in parts)
-    if counted != totals.sum() or not all(np.array_equal(part.totals, totals) for part in parts):
+    if (all_of_them and counted != totals.sum()) or not all(np.array_equal(part.totals, totals) for part in parts):
         raise ValueError("parts must be all of a table, and be counted with its totals")
     return replace(
         parts[0],

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from sfumato.cli import completion
 from sfumato.cli.options import (
@@ -30,7 +30,7 @@ from sfumato.cli.options import (
 )
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar, say_json
-from sfumato.errors import InputError, PolicyError
+from sfumato.errors import InputError, PolicyError, UnsatisfiableError
 from sfumato.table.databases.address import is_database
 
 if TYPE_CHECKING:
@@ -178,6 +178,8 @@ def anonymize(
     release_policy = policy_of(words)
     say_former_anonymizer(release_policy)
     check_writer_installed(release_policy.output.format)
+    if release_policy.output.cells is not None and is_database(written.out or ""):
+        raise PolicyError("--set output.cells: a database holds labels alone; write a folder")
     remarks: list[str] = []
     if written.out is not None:
         _check_recounting(release_policy, written)
@@ -200,7 +202,6 @@ def _with_diversity(models: Sequence[ModelWord], word: ModelWord | None) -> list
 def _cost_of(table: str, words: Words, word: ModelWord) -> str:
     """Say what a release with this diversity loses."""
     from sfumato.cli.words import policy_of
-    from sfumato.errors import UnsatisfiableError
     from sfumato.numbers import percent
     from sfumato.release.anonymize import anonymize as make_release
     from sfumato.release.reports import KindReport
@@ -224,6 +225,8 @@ def _with_answers(work: _Work) -> tuple[_Work, Sequence[Finding]]:
 
     try:
         return work, work.done()
+    except UnsatisfiableError as error:
+        raise UnsatisfiableError(*error.problems, "no release was written") from None
     except OpenFindings as error:
         answers = answers_of(error, quiet=work.quiet)
         columns = work.policy.columns
@@ -305,14 +308,20 @@ class _Work:
 
     def from_memory(self, read: Reader | None = None) -> Sequence[Finding]:
         """Make the release in memory, and write it to its folder or database."""
-        written, format = self.written, self.policy.output.format
+        written, output, seed = self.written, self.policy.output, self.method.seed
+        format = output.format
         release, passing = _release(self.table, self.policy, self.method, quiet=self.quiet, read=read)
+        beside: dict[str, Any] = {"format": format}
+        if output.cells is not None:
+            beside |= {"cells": output.cells, "domain": output.domain, "seed": seed}
+        if output.alone:
+            release, beside = release.draw(domain=output.domain, seed=seed), {"format": format}
         release.save(
             self.out,
             overwrite=written.overwrite,
             audit=written.audit,
             formulas=written.formulas,
-            **({} if is_database(self.out) else {"format": format}),
+            **({} if is_database(self.out) else beside),
         )
         self._say(release.report, passing, is_audited=release.audit is not None)
         if format == "csv" or is_database(self.out):
@@ -386,7 +395,9 @@ class _Work:
         from sfumato.release.release import audit_file
 
         named, shown = _stored(self.out) if is_database(self.out) else (quote(self.out), self.out)
-        file = self.file or self.written.save_policy
+        output, file = self.policy.output, self.file or self.written.save_policy
+        if output.cells is not None and not output.alone:
+            shown = f"{shown}  labels in data.{output.format}, cells in data-{output.cells}.{output.format}"
         asked = f" --policy {quote(str(file))}" if file is not None and self.policy.withholds else ""
         commands = f"sfumato verify {named}", f"sfumato attack {named} --original {quote(self.table)}{asked}"
         if not is_audited:

@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli import completion
-from sfumato.cli.options import (
-    OUTPUT,
-    AsJson,
-    Details,
-    Panel,
-    PolicyFile,
-    RoleOptions,
-    argument,
-)
+from sfumato.cli.options import OUTPUT, AsJson, Details, Panel, PolicyFile, RoleOptions, argument
 from sfumato.cli.progress import progress_bar, say_result
 from sfumato.cli.settings import Setting, first_step
 from sfumato.errors import PolicyError, SfumatoError, raise_all, said_of

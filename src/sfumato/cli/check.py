@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sfumato.cli.options import AsJson, Original, PolicyFile, RoleOptions, Settings
-from sfumato.cli.progress import progress_bar, say_result
+from sfumato.cli.progress import progress_bar, say_json, say_result
 
 if TYPE_CHECKING:
     from sfumato.cli.words import Words
@@ -39,7 +39,7 @@ def check(
 
         meant = Policy.from_file(table)
         return say_result(meant.to_mapping(), str(meant), as_json=as_json)
-    from sfumato.cli.summary import check_headline, say_marked
+    from sfumato.cli.summary import check_headline, say_report
     from sfumato.cli.words import Words
     from sfumato.evaluation.check import check as measure
 
@@ -47,9 +47,10 @@ def check(
     with progress_bar(quiet=as_json) as progress:
         progress("reading", 0, 1)
         report = measure(_read(table, Words(policy=policy, **words, settings=settings or ())), progress=progress)
-    if not as_json:
-        say_marked([check_headline(report)])
-    say_result(report.to_dict(), str(report), as_json=as_json)
+    if as_json:
+        say_json(report.to_dict())
+    else:
+        say_report(check_headline(report), str(report))
 
 
 def _read(path: str, words: Words) -> Table:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from sfumato.cli.options import (
     ANONYMIZERS,
@@ -139,7 +139,7 @@ def compare(
         problems=(*problems, *more, *_name_problems(names), *_drawing_problems(out, no_drawings=written.no_drawings)),
     )
     meant, quiet = policy_of(words), written.quiet or written.as_json
-    found = _compared(table, meant, names, (vary, lists[vary]), ways, {"private": beside, "folder": out}, quiet=quiet)
+    found = _compared(table, meant, names, (vary, lists[vary]), ways, beside, out, quiet=quiet)
     if out is not None:
         found.save(out, drawings=not written.no_drawings)
     _report(found, written)
@@ -151,7 +151,8 @@ def _compared(
     names: Sequence[str],
     varied: tuple[str, Sequence[float]],
     ways: Ways,
-    more: dict[str, Any],
+    private: Mapping[str, PrivateWay],
+    folder: Path | None,
     *,
     quiet: bool,
 ) -> Comparison:
@@ -180,10 +181,10 @@ def _compared(
             threads=policy.threads,
             progress=progress,
             repetitions=ways.repetitions,
-            figures=Figures(ways.queries, ways.classifiers, within=ways.within),
+            figures=Figures(ways.queries, ways.classifiers, within=ways.within, private=private),
             people=ways.people,
             seed=ways.seed,
-            **more,
+            folder=folder,
         )
 
 

@@ -301,10 +301,7 @@ def _next_steps(out: Path) -> list[tuple[str, list[str]]]:
         ("read the report; its highest risk is of records, each of which is another patient here", ["cat", report]),
         ("recount the promises, as anybody who gets the release can", [own, "verify", release]),
         ("compare the release with the original", [own, "measure", patients, release, f"--policy {policy}"]),
-        (
-            "edit the policy and publish again",
-            [own, "anonymize", patients, f"--policy {policy}", "--out my-release"],
-        ),
+        ("edit the policy and publish again", [own, "anonymize", patients, f"--policy {policy}", "--out my-release"]),
         (
             "publish a table of your own; if people have several records, name their column with --person. Else the 5 "
             "records of a class may be one person's",

@@ -38,6 +38,16 @@ def goes_to_disk(choice: EngineChoice, source: str | Path, policy: Policy, *, bo
         if choice.memory is not None:
             raise PolicyError("--memory: bounds the disk engine; leave it out, or leave --engine memory out")
         return False
+    # A URL that became a path has lost a slash.
+    from sfumato.table.databases.address import is_database, is_database_path
+
+    if is_database(source) or is_database_path(Path(source)):
+        reads = "the disk engine reads files, and the table is in a database; write it to Parquet first, or"
+        if choice.engine == "disk":
+            raise PolicyError(f"--engine disk: {reads} leave the option out, to read it into memory")
+        if choice.memory is not None:
+            raise PolicyError(f"--memory: bounds the disk engine; {reads} leave the option out, to read it into memory")
+        return False
     if choice.engine == "disk":
         if bound:
             raise PolicyError("--bound: compares all records with each other; leave it out, or use --engine memory")

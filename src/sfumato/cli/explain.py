@@ -68,9 +68,7 @@ LIMITS = (
 """What no release of this program promises."""
 
 
-def help(
-    word: Annotated[list[str] | None, argument("[WORD]...", "What to look for.")] = None,
-) -> None:
+def help(word: Annotated[list[str] | None, argument("[WORD]...", "What to look for.")] = None) -> None:
     """Say what a word means, and where it stands: commands, options, models, algorithms, attacks."""
     from sfumato.cli.app import COMMANDS, GROUPS, app_of
 

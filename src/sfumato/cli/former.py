@@ -263,6 +263,8 @@ COMMANDS: Mapping[tuple[str, ...], tuple[str, ...]] = {
 
 def renewed(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the words of a command as they are written now, and what is said of those of the last version."""
+    if words[:1] == ["limits"]:
+        return ["help", *words], []
     words = [*words, "--help"] if len(words) == 1 and words[0] in _KINDS else words
     for former, now in COMMANDS.items():
         if tuple(words[: len(former)]) == former:

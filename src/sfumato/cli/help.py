@@ -149,6 +149,7 @@ def front_page() -> str:
             *(f"  {command:<34}{text}".rstrip() for command, text in FIRST.items()),
             "",
             f"sfumato COMMAND --help shows an example; {ALL} says everything.",
+            "sfumato help WORD explains a word; sfumato limits says what nothing promises.",
             "Exit codes: 0 done; 1 a promise does not hold; 2 wrong input; 130 interrupted.",
         ]
     )

@@ -5,14 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from sfumato.cli.options import (
-    Categorical,
-    Original,
-    Overwrite,
-    Settings,
-    argument,
-    option,
-)
+from sfumato.cli.options import Categorical, Original, Overwrite, Settings, argument, option
 from sfumato.cli.outcome import complain
 from sfumato.errors import InputError
 

@@ -48,11 +48,7 @@ class KindWritten:
         return target_problems(self.out, self.save_policy, overwrite=self.overwrite)
 
     def publish(
-        self,
-        policy: Any,
-        make: Callable[[Progress], Any],
-        save: Callable[..., Path],
-        text: Callable[[Any], str] = str,
+        self, policy: Any, make: Callable[[Progress], Any], save: Callable[..., Path], text: Callable[[Any], str] = str
     ) -> None:
         """Make a release, write it and its policy where asked for, and say what it is; `text`: what the screen says."""
         from sfumato.cli.anonymize import say_formulas
@@ -87,10 +83,7 @@ class KindWords:
 
 
 def kind_policy_of(
-    words: KindWords,
-    check: Checks[Policy],
-    options: Mapping[KeyPath, str],
-    advice: Mapping[str, str],
+    words: KindWords, check: Checks[Policy], options: Mapping[KeyPath, str], advice: Mapping[str, str]
 ) -> Policy:
     """Make the policy that the options mean.
 

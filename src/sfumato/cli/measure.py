@@ -18,7 +18,7 @@ from sfumato.cli.options import (
     Weights,
     option,
 )
-from sfumato.cli.progress import progress_bar, say_result
+from sfumato.cli.progress import progress_bar, say_json, say_result
 from sfumato.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def measure(
     The policy is the release's own unless --policy names the one that made it. Name it if hierarchies or domains of
     quasi-identifying columns were withheld from the release.
     """
-    from sfumato.cli.summary import loss_headline, say_marked
+    from sfumato.cli.summary import loss_headline, say_report
     from sfumato.evaluation.losses import measure as compare
     from sfumato.release.reports import loss_figures
     from sfumato.table.reading import read_table
@@ -92,9 +92,10 @@ def measure(
         original = read_table(table, own.without_sensitive())
         progress("measuring", 1, 2)
         losses = compare(original, release, label=label)
-    if not as_json:
-        say_marked([loss_headline(losses)])
-    say_result(loss_figures(losses, DIGITS), str(losses), as_json=as_json)
+    if as_json:
+        say_json(loss_figures(losses, DIGITS))
+    else:
+        say_report(loss_headline(losses), str(losses))
 
 
 @dataclass(frozen=True)

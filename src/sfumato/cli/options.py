@@ -65,7 +65,7 @@ PATHS = {
     "key-form, accept",
     "people": "rows, pseudonyms, all-records-k, known-values, fingerprint-k, keyless",
     "recoding": "numeric, forms, ends, suppressed, average, labels",
-    "output": "format",
+    "output": "format, cells, labels, domain",
     "subset": "column, value",
     "context": "recipient, purpose, public, other-data, controls, attempt, recognition, breach, threshold, author, "
     "review, answers",

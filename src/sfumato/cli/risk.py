@@ -9,18 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from sfumato.cli.options import (
-    OUTPUT,
-    AsJson,
-    Overwrite,
-    Panel,
-    PolicyFile,
-    RoleOptions,
-    Settings,
-    argument,
-)
+from sfumato.cli.options import OUTPUT, AsJson, Overwrite, Panel, PolicyFile, RoleOptions, Settings, argument
 from sfumato.cli.outcome import complain
-from sfumato.cli.progress import progress_bar, say_result
+from sfumato.cli.progress import progress_bar, say_json
 from sfumato.cli.released import original_people
 from sfumato.errors import PolicyError, SfumatoError, raise_all
 
@@ -110,7 +101,7 @@ def risk(
     """
     from sfumato.cli.released import is_release
     from sfumato.cli.settings import names_in
-    from sfumato.cli.summary import risk_headline, say_marked
+    from sfumato.cli.summary import risk_headline, say_report
     from sfumato.cli.words import Words, all_names
     from sfumato.evaluation.risk.adversaries import DEFAULT
     from sfumato.evaluation.risk.measure import Sample
@@ -132,20 +123,24 @@ def risk(
             whole,
             quasi_identifying=all_names(roles.quasi) or None if is_release(table) else None,
             population=everybody,
-            sample=Sample(known.sampling_fraction, known.weights, known.household, measured.log_linear_estimate),
+            sample=Sample(
+                known.sampling_fraction,
+                known.weights,
+                known.household,
+                measured.log_linear_estimate,
+                [names_in(names) for names in measured.log_linear_terms or ()] or measured.log_linear,
+            ),
             thresholds=measured.threshold or DEFAULT,
             special_uniques=measured.special_uniques,
             combinations=measured.combinations,
             wildcards=measured.wildcards,
-            log_linear=[names_in(names) for names in measured.log_linear_terms]
-            if measured.log_linear_terms
-            else measured.log_linear,
             threads=measured.threads,
             progress=progress,
         )
-    if not as_json:
-        say_marked([risk_headline(report)])
-    say_result(report.to_dict(), str(report), as_json=as_json)
+    if as_json:
+        say_json(report.to_dict())
+    else:
+        say_report(risk_headline(report), str(report))
     if records is not None:
         write_data(report.to_frame(), records, "csv")
         complain([f"{records}: one line for each record, for you alone; row numbers do not count the header"])

@@ -52,7 +52,7 @@ EXAMPLES = {
 Example:
   sfumato compare january.csv february.csv --kind series \\
       --policy policy.toml
-""",
+"""
 }
 """Command → what its help shows, where it is something else."""
 
@@ -441,9 +441,7 @@ def compare(
     say_result(found.to_dict(), str(found), as_json=as_json)
 
 
-def new_key(
-    file: Annotated[Path, argument("FILE", "File that must not be there yet.")],
-) -> None:
+def new_key(file: Annotated[Path, argument("FILE", "File that must not be there yet.")]) -> None:
     """Make a random key that encrypts ledgers, in a file for its owner alone.
 
     Keep it elsewhere than the ledger, and a copy of it: without it the ledger is lost.

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sfumato.release.reports import Report, Resistance
 
 WIDTH = 80
+INDENT = 4
 LABEL = 10
 """Width of the words at the beginning of a line."""
 
@@ -40,12 +41,7 @@ GOOD, BAD, OPEN, NONE = "✓", "✗", "!", "–"
 _COLOURS = {GOOD: "\x1b[32m", BAD: "\x1b[31m", OPEN: "\x1b[33m"}
 
 
-_MARKS = {
-    Outcome.HOLDS: GOOD,
-    Outcome.BROKEN: BAD,
-    Outcome.UNDECIDABLE: NONE,
-    Outcome.ABSENT: BAD,
-}
+_MARKS = {Outcome.HOLDS: GOOD, Outcome.BROKEN: BAD, Outcome.UNDECIDABLE: NONE, Outcome.ABSENT: BAD}
 
 
 @dataclass(frozen=True)
@@ -70,7 +66,7 @@ def summary(report: Report | KindReport, steps: NextSteps) -> list[str]:
         head,
         *promises,
         *_records(report),
-        *([] if isinstance(report, KindReport) else [_risk(report), *_detail(report)]),
+        *(_figures(report) if isinstance(report, KindReport) else [_risk(report), *_detail(report)]),
         *_resistances(report.withstood),
         *(line for finding in (*_uncovered(report.verification), *notes) for line in _wrapped(finding)),
         f"{'Release':<{LABEL}}{steps.place}",
@@ -275,6 +271,16 @@ def _detail(report: Report) -> Iterator[str]:
         yield f"{'':<{LABEL}}{percent(1 - loss, 3)} {how}"
 
 
+def _figures(report: KindReport) -> list[str]:
+    """Say what a release of another kind cost: how many cells were changed, or its first figures in a line."""
+    changed = report.figures.get("changed_cells")
+    if changed is not None:
+        return [f"{'Detail':<{LABEL}}{percent(1 - changed, 3)} of the cells are as they were"]
+    told = [f"{name.replace('_', ' ')} {value:,.4g}" for name, value in report.figures.items()]
+    kept = [name for place, name in enumerate(told) if len(", ".join(told[: place + 1])) <= WIDTH - LABEL]
+    return [f"{'Figures':<{LABEL}}{', '.join(kept)}"] if kept else []
+
+
 def _uncovered(verification: Verification) -> Iterator[str]:
     """Name the columns that are published as they are, and what else no promise covers."""
     columns = verification.roles.unprotected if verification.roles else ()
@@ -290,6 +296,27 @@ def _wrapped(sentence: str) -> list[str]:
 def say_summary(report: Report | KindReport, steps: NextSteps) -> None:
     """Print :func:`summary`."""
     say_marked(summary(report, steps))
+
+
+def say_report(head: str, text: str) -> None:
+    """Print an answer and the report behind it: what is broken first, and no line wider than a terminal."""
+    say_marked(fitted(head, text))
+
+
+def fitted(head: str, text: str) -> list[str]:
+    """Return the lines of :func:`say_report`; what does not fit goes on below, further in."""
+    lines = text.splitlines()
+    broken = [line for line in lines if line.startswith(f"  {Outcome.BROKEN}:")]
+    return [
+        part
+        for line in [head, *broken, *(each for each in lines if each not in broken)]
+        for part in (_narrowed(line) if len(line) > WIDTH else [line])
+    ]
+
+
+def _narrowed(line: str) -> list[str]:
+    indent = " " * (len(line) - len(line.lstrip()) + INDENT)
+    return textwrap.wrap(line, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def say_marked(lines: Sequence[str]) -> None:

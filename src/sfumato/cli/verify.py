@@ -9,7 +9,7 @@ import typer
 
 from sfumato.cli.options import AsJson, Population, argument, option
 from sfumato.cli.outcome import complain
-from sfumato.cli.progress import progress_bar, say_result
+from sfumato.cli.progress import progress_bar, say_json
 from sfumato.cli.released import original_people
 from sfumato.errors import InputError, PolicyError
 
@@ -51,7 +51,7 @@ def verify(
     Exit code 0: every promise that can be decided from the release holds. 1: one does not, or a file was changed.
     """
     from sfumato.cli.released import release_problem
-    from sfumato.cli.summary import headline, say_marked
+    from sfumato.cli.summary import headline, say_report
     from sfumato.release.transaction import interrupted
     from sfumato.release.verify import verify as recount
     from sfumato.table.databases.address import is_database
@@ -78,9 +78,10 @@ def verify(
             revocations=revocations,
             progress=progress,
         )
-    if not as_json:
-        say_marked([headline(verification)])
-    say_result(verification.to_dict(), str(verification), as_json=as_json)
+    if as_json:
+        say_json(verification.to_dict())
+    else:
+        say_report(headline(verification), str(verification))
     if not verification.ok:
         raise typer.Exit(1)
 

@@ -42,7 +42,7 @@ from sfumato.comparison.plan import (
     run_part,
     run_release,
 )
-from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
+from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all, said_plainly
 from sfumato.evaluation.inputs import hold_out
 from sfumato.evaluation.utility.joint import Original
 from sfumato.former import FormerCompare, refuse_others, value_of_call, varied_of_call, warn
@@ -84,12 +84,17 @@ class Figures:
     within
         Seconds for everything. Runs that are not finished by then are left as ``"unfinished"``; the step at which each
         is ends behind the caller's back. None waits for all.
+    private
+        Labels with policies of releases under differential privacy, noisy counts or samples: each is made `repetitions`
+        times, answers the same counts, and is told beside the values at which others are off by no more. Their columns
+        are those of the table, whose schema declares their domains. No seed repeats them.
     """
 
     queries: int = 200
     classifiers: bool = False
     metrics: Mapping[str, Metric] | Sequence[str] = ()
     within: float | None = None
+    private: Mapping[str, PrivateWay] = field(default_factory=dict)
 
 
 def compare(
@@ -102,7 +107,6 @@ def compare(
     repetitions: int = 1,
     people: Compared | People = "asked",
     figures: Figures | None = None,
-    private: Mapping[str, PrivateWay] = MappingProxyType({}),
     folder: str | Path | None = None,
     seed: int | None = None,
     threads: int | None = None,
@@ -136,10 +140,6 @@ def compare(
         where the anonymizer can do so.
     figures
         What is measured of each release beside its losses.
-    private
-        Labels with policies of releases under differential privacy, noisy counts or samples: each is made `repetitions`
-        times, answers the same counts, and is told beside the values at which others are off by no more. Their columns
-        are those of the table, whose schema declares their domains. No seed repeats them.
     folder
         Where finished runs are written as they come; the same call continues with what it finds there. It is for the
         data steward alone.
@@ -173,11 +173,14 @@ def compare(
     varied, values = varied_of_call(vary, former)
     counted = {key: value for key, value in former.items() if key in ("queries", "classifiers", "metrics")}
     measured = value_of_call("compare", "figures", Figures, figures, counted)
+    if "private" in former:
+        warn("compare(private=...)", "figures=sfumato.Figures(private=...)")
+        measured = replace(measured, private=former["private"])
     queries, classifiers = measured.queries, measured.classifiers
     models, recoding, suppression_limit, own_people = _promised(models, former)
     if own_people is not None and people == "asked":
         people = own_people
-    problems = [*_setting_problems(table, measured, seed, suppression_limit), *private_problems(private)]
+    problems = [*_setting_problems(table, measured, seed, suppression_limit), *private_problems(measured.private)]
     try:
         if not isinstance(vary, str) and len(vary) != 1:
             raise PolicyError("vary: name one parameter with its values, such as {'k': [2, 5, 10]}")
@@ -203,7 +206,7 @@ def compare(
         progress, "comparing", lambda beat: _Runs(laid, ground, run_store, beat, until).all(thread_count(threads))
     )
     notes = () if table.repeated is None else (table.repeated.sentence(),)
-    beside = private_frame(private, ground, repetitions, progress, until)
+    beside = private_frame(measured.private, ground, repetitions, progress, until)
     return replace(Comparison.of(laid, outcomes, notes), private=beside)
 
 
@@ -422,18 +425,14 @@ _RUNS = "runs.jsonl"
 
 
 class _RunStore:
-    """The finished runs of one comparison in one folder; one line each, written as soon as a run is done.
-
-    `folder`: created if it does not exist; its parent must exist. `identity`: what distinguishes this comparison from
-    every other: settings, and a fingerprint of the table. Raises ``InputError`` when the folder holds another
-    comparison, or something else, or cannot be written.
-    """
+    """The finished runs of a comparison in a folder, a line each; InputError when it holds something else."""
 
     def __init__(self, folder: Path, identity: Mapping[str, Any]) -> None:
         self._folder = folder
         self._lock = Lock()
         self._identity = json.loads(json.dumps(identity))
-        _said_plainly(folder, self._open)
+        with said_plainly(f"{folder}: the comparison"):
+            self._open()
 
     def finished(self) -> dict[str, RunOutcome]:
         """Return the runs that were finished before, by their keys; a line that was cut off is ignored."""
@@ -451,7 +450,8 @@ class _RunStore:
 
     def add(self, outcome: RunOutcome) -> None:
         """Record a finished run on disk."""
-        _said_plainly(self._folder, lambda: self._append(json.dumps(outcome.to_dict())))
+        with said_plainly(f"{self._folder}: the comparison"):
+            self._append(json.dumps(outcome.to_dict()))
 
     def _append(self, line: str) -> None:
         with self._lock, (self._folder / _RUNS).open("a", encoding="utf-8") as file:
@@ -506,11 +506,3 @@ def _read(path: Path) -> Any:
 def _holds_something(folder: Path) -> bool:
     entries: Iterable[Path] = folder.iterdir() if folder.is_dir() else (folder,)
     return any(True for _ in entries)
-
-
-def _said_plainly(folder: Path, work: Any) -> None:
-    try:
-        work()
-    except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else "unknown reason"
-        raise InputError(f"{folder}: the comparison cannot be written ({reason})") from None

@@ -16,16 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.comparison.plan import (
-    DONE,
-    UNFINISHED,
-    Plan,
-    Promise,
-    RunOutcome,
-    SharedWork,
-    plan_lines,
-    prepared,
-)
+from sfumato.comparison.plan import DONE, UNFINISHED, Plan, Promise, RunOutcome, SharedWork, plan_lines, prepared
 from sfumato.drawing import AXES, LOGARITHMIC, Drawing, canvas, canvases, curves_svg, legend, style_of, svg_of, tick_at
 from sfumato.errors import InputError, PolicyError
 from sfumato.evaluation.utility.measure import error_figures
@@ -284,12 +275,17 @@ def _frontier_svg(rows: pl.DataFrame, risk: str, loss: str) -> str:
     return svg_of(figure)
 
 
+_RISKS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+
+
 def _draw_frontier(axes: Any, rows: pl.DataFrame, risk: str, loss: str) -> None:
     for (label,), points in rows.group_by(["anonymizer"], maintain_order=True):
         axes.plot(points[risk], points[loss], label=str(label), **{**style_of(str(label)), "linestyle": ""})
     best = frontier_of(rows, risk, loss)
     axes.step(best[risk], best[loss], where="post", color="#777777", zorder=0, label="efficient frontier")
     axes.set_xscale("log")
+    low, high = axes.get_xlim()
+    tick_at(axes, [place for place in _RISKS if low <= place <= high])
     legend(axes, rows["anonymizer"].n_unique() + 1)
 
 

@@ -106,7 +106,7 @@ def _deal(table: EncodedTable, values: RuleValues, folder: Path, bits: int) -> l
     """Append every record to the file of its bucket, behind its number; return how many each got."""
     counts = np.zeros(1 << bits, dtype=np.int64)
     for start in range(0, table.height, BLOCK):
-        codes = _joined(table, values, slice(start, start + BLOCK))
+        codes = joined_codes(table, values, slice(start, start + BLOCK))
         hashes = content_hash(codes) >> np.uint64(64 - bits) if bits else np.zeros(len(codes), dtype=np.uint64)
         bucket = hashes.astype(np.uint16)  # which is sorted by counting
         order = np.argsort(bucket, kind="stable")
@@ -134,7 +134,7 @@ def _bucket(
     return codes, rows
 
 
-def _joined(table: EncodedTable, values: RuleValues, rows: slice) -> NDArray[np.unsignedinteger]:
+def joined_codes(table: EncodedTable, values: RuleValues, rows: slice = slice(None)) -> NDArray[np.unsignedinteger]:
     """Return quasi-identifying codes, and behind them the values that rules look at."""
     quasi = table.codes[rows]
     codes = np.empty((len(quasi), _columns(table, values)), dtype=_dtype(table, values))

@@ -145,6 +145,8 @@ def _statistics_of_classes(table: Table, classes: Keys) -> ClassStatistics:
 
 
 _MOST_L = 5
+_ROWS_IN_LINE = 2
+"""Rows that a line of the table has room for; the JSON lists more."""
 """Recursive diversity is measured from l = 2 up to the distinct values of every class, and up to this l."""
 
 
@@ -243,11 +245,7 @@ def read_as_texts(source: object, schema: Schema, **reading: Any) -> Table:
 def _opened(
     table: object, quasi_identifying: object, sensitive: object, person: str | Sequence[str] | None = None
 ) -> Table:
-    """Read a table, or take one that was already read; it keeps the two roles alone.
-
-    `table`, `quasi_identifying`, `sensitive`, `person`: As :func:`sfumato.check` takes them. Raises SfumatoError with
-    everything that is wrong with the arguments, or else with the table and its columns.
-    """
+    """Read a table, or take one as read, with its two roles alone; SfumatoError with all that is wrong."""
     problems = [
         f"{name}: must be a list of column names"
         for name, given in (("quasi_identifying", quasi_identifying), ("sensitive", sensitive))
@@ -431,7 +429,7 @@ def _plain(report: CheckReport, finding: Finding) -> dict[str, Any]:
 
 
 def _aligned_table(report: CheckReport) -> list[str]:
-    rows = [["", "holds for", "worst classes", "their rows"]]
+    rows = [["", "holds for", "worst", "their rows"]]
     attribute = None
     for finding in report.findings:
         if finding.attribute != attribute:
@@ -456,7 +454,7 @@ def _row(report: CheckReport, finding: Finding) -> list[str]:
     settings = [f" with {given} = {finding.given[given]}" for given in ("l", "shares") if given in finding.given]
     name = f"{indent}{finding.model}{''.join(settings)}"
     rows = report.rows(finding)
-    return [name, _bound(finding), f"{int(finding.is_worst.sum()):,}", list_combinations(rows.tolist())]
+    return [name, _bound(finding), f"{int(finding.is_worst.sum()):,}", list_combinations(rows.tolist(), _ROWS_IN_LINE)]
 
 
 def _bound(finding: Finding) -> str:

@@ -107,6 +107,8 @@ def _opened(published: Release | str | Path | pl.DataFrame) -> tuple[pl.DataFram
         opened = read_release(published)
         assert opened.description is not None
         return generalized_table(opened).data, opened.policy.recoding(), _promised_k(opened.description)
+    if not isinstance(published, (str, Path)):
+        raise InputError("published: is neither a release, a frame nor the name of a folder or file")
     path = Path(published)
     if len(path.name) > LONGEST_NAME or "\0" in str(path):
         raise InputError("the name of the release folder is not a valid folder name")

@@ -211,12 +211,88 @@ def _by_education(labels: Sequence[str], words: Sequence[str]) -> list[float] | 
 
 
 def _by_words(labels: Sequence[str], words: Sequence[str]) -> list[float] | None:
-    """Rank labels that are all steps of one known scale, each another one."""
+    """Rank labels that are all steps of one known scale, each another one; a long one may be cut short."""
     for scale in scales():
         ranks = [next((rank for rank, step in enumerate(scale) if text in step), None) for text in words]
+        if None in ranks and any(rank is not None for rank in ranks):
+            ranks = [_cut_short(text, scale) if rank is None else rank for text, rank in zip(words, ranks, strict=True)]
         if None not in ranks and len(set(ranks)) == len(ranks):
             return [float(rank) for rank in ranks if rank is not None]
     return None
+
+
+_FEWEST_LETTERS = 4
+
+
+def _cut_short(text: str, scale: Sequence[frozenset[str]]) -> int | None:
+    """Return the only step of a scale that begins with a text, such as ``occas``."""
+    if len(text) < _FEWEST_LETTERS:
+        return None
+    found = [rank for rank, step in enumerate(scale) if any(word.startswith(text) for word in step)]
+    return found[0] if len(found) == 1 else None
+
+
+_MORE_AND_MORE = (
+    ("not at all", "gar nicht", "pas du tout"), ("not very", "not too", "not so", "hardly", "kaum", "nicht sehr"),
+    ("not", "nicht", "pas"), ("a little", "little", "slightly", "etwas", "un peu"), ("somewhat", "partly", "teilweise"),
+    ("fairly", "rather", "quite", "pretty", "moderately", "ziemlich", "eher", "assez"), ("",),
+    ("very", "highly", "sehr", "tres", "muy"), ("extremely", "completely", "totally", "ausserst"),
+)  # fmt: skip
+"""Words that make another one more and more; the word alone stands between."""
+
+
+def _by_degrees(labels: Sequence[str], words: Sequence[str]) -> list[float] | None:
+    """Rank labels that say one thing in several degrees: ``not too happy``, ``pretty happy``, ``very happy``."""
+    ranks, rests = [], set[str]()
+    for text in words:
+        found = [
+            (len(word), rank)
+            for rank, step in enumerate(_MORE_AND_MORE)
+            for word in step
+            if text.startswith(f"{word} ")
+        ]
+        length, rank = max(found, default=(-1, _MORE_AND_MORE.index(("",))))
+        ranks.append(float(rank))
+        rests.add(text[length + 1 :])
+    return ranks if len(rests) == 1 and "" not in rests and len(set(ranks)) == len(ranks) else None
+
+
+_A_YEAR = {"day": 365, "week": 52, "wk": 52, "month": 12, "quarter": 4, "year": 1, "yr": 1}
+_HOW_OFTEN = {
+    "once": 1,
+    "a": 1,
+    "twice": 2,
+    "several": 4,
+    "sevrl": 4,
+    "some": 3,
+    "few": 3,
+    "every": 1,
+    "each": 1,
+    "per": 1,
+}
+_RATE = re.compile(
+    r"^(?P<less>lt|less than|under|below|nearly|nrly|almost)? ?(?P<more>more (?:than|thn)|over|gt|above)? ?"
+    r"(?P<times>once|twice|several|sevrl|some|few|every|each|[0-9]+)(?: ?(?:to|-|or) ?(?P<to>[0-9]+))? ?"
+    r"(?:x|times?)? ?(?:a|an|per|every|each)? ?(?P<unit>day|week|wk|month|quarter|year|yr)s?$"
+)
+_ONE_WORD = {"daily": 365, "weekly": 52, "monthly": 12, "quarterly": 4, "yearly": 1, "annually": 1, "never": 0}
+
+
+def _by_rates(labels: Sequence[str], words: Sequence[str]) -> list[float] | None:
+    """Rank labels that say how often something is: ``once a year``, ``2-3 times a month``, ``every week``."""
+    ranks = []
+    for label, text in zip(labels, words, strict=True):
+        found = _RATE.match(label.casefold().strip())
+        if text in _ONE_WORD:
+            ranks.append(float(_ONE_WORD[text]))
+        elif found is None:
+            return None
+        else:
+            times = found["times"]
+            low = int(times) if times.isdecimal() else _HOW_OFTEN[times]
+            middle = (low + int(found["to"] or low)) / 2
+            ranks.append(middle * _A_YEAR[found["unit"]] * (0.8 if found["less"] else 1.25 if found["more"] else 1.0))
+    return ranks if len(set(ranks)) == len(ranks) else None
 
 
 _Rule = Callable[[Sequence[str], Sequence[str]], list[float] | None]
@@ -227,6 +303,8 @@ _RULES: tuple[tuple[_Rule, str], ...] = (
     (_by_roman, "the labels end with Roman numbers"),
     (_by_letters, "the labels are grades"),
     (_by_words, "the labels are steps of a known scale"),
+    (_by_degrees, "the labels say one thing in several degrees"),
+    (_by_rates, "the labels say how often something is"),
     (_by_education, "the labels are levels of education"),
 )
 
@@ -420,6 +498,8 @@ def _of_whole_numbers(
         return _ordered_numbers(numbers, f"{siblings} columns have the same few answers")
     if steps and names_of("levels").search(name_in_words(values.name)):
         return _ordered_numbers(numbers, "its name is that of levels")
+    if count == 2 and (low, high) == (0, 1) and not names_of("quantities").search(name_in_words(values.name)):
+        return Judgement(Meaning.CODE, "there are two numbers, 0 and 1", False)
     if is_quantity:
         return Judgement(Meaning.NUMBER, "its name is that of a quantity")
     if is_code:

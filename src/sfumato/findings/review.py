@@ -22,6 +22,7 @@ from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.numbers import counted
 from sfumato.progress import Progress, silent
 from sfumato.table.columns import ValueReading, folded_label, read_attribute, strays, way_of
+from sfumato.table.distinct import repeats
 from sfumato.table.identification import Look, Sort, look_of, name_in_words
 from sfumato.table.layout import Reading
 from sfumato.table.raw_table import RawTable, open_table
@@ -457,6 +458,8 @@ def review(
     return Review(table.source, table.height, tuple(columns), tuple(findings))
 
 
+_TRIED = 100
+"""Texts at the beginning that tell whether reading a whole column as numbers is worth trying."""
 _TOGETHER = 32
 """Columns that are read at a time."""
 
@@ -511,6 +514,9 @@ def _profile(table: RawTable, name: str, declared: Attribute) -> Profile:
 def profile_of(column: pl.Series, reading: ValueReading, declared: Attribute = Attribute()) -> Profile:  # noqa: B008
     """Read a column that is as its source has it, or as it is published unchanged. Cost O(n)."""
     name = column.name
+    plain = _plain_numbers(column, reading, declared)
+    if plain is not None:
+        return plain
     counted_values = column.to_frame("v").group_by("v").agg(pl.len().alias("c")).drop_nulls("v")
     # Whatever the order of the records, values are looked at in one order.
     counted_values = counted_values.sort(pl.col("v").cast(pl.String), "c")
@@ -524,6 +530,23 @@ def profile_of(column: pl.Series, reading: ValueReading, declared: Attribute = A
     present = ~texts.is_in(list(reading.missing))
     texts, counts = texts.filter(present).alias(name), counts[present.to_numpy()]
     return _profile_of_texts(texts, counts, len(column), reading, declared)
+
+
+def _plain_numbers(column: pl.Series, reading: ValueReading, declared: Attribute) -> Profile | None:
+    """Read a text column of numbers that hardly repeat at once: its texts need not be told apart. None: of no such."""
+    if column.dtype != pl.String or not reading.is_text or declared != Attribute() or repeats(column):
+        return None
+    try:
+        if read_attribute(column.head(_TRIED), declared, replace(reading, asks=False)).kind is not Kind.NUMERIC:
+            return None
+        typed = read_attribute(column, declared, reading)
+    except InputError:
+        return None
+    missing = int(column.is_in(list(reading.missing)).sum()) + column.null_count()
+    # A text that reads as no number may be a mark, about which the distinct texts tell.
+    if typed.kind is not Kind.NUMERIC or typed.values.null_count() != missing:
+        return None
+    return Profile(_values(column.name, typed.values, None, typed.kind, len(column)), missing, (), None, 0, typed.kind)
 
 
 def profile_of_typed(values: Values) -> Profile:
@@ -575,8 +598,20 @@ def _profile_of_texts(
     return Profile(values, records - known, tuple(marks), question, lost, kind, lost_key)
 
 
-def _values(name: str, values: pl.Series, counts: NDArray[np.int64], kind: Kind, records: int) -> Values:
-    """Add up the records of texts that are one value, such as 1 and 1.0."""
+def _values(name: str, values: pl.Series, counts: NDArray[np.int64] | None, kind: Kind, records: int) -> Values:
+    """Add up the records of texts that are one value, such as 1 and 1.0. `counts`: None where each is one record."""
+    if kind is Kind.NUMERIC:
+        known = values.is_not_null().to_numpy()
+        numbers = values.drop_nulls().to_numpy()
+        weights = None if counts is None else counts[known]
+        order = None if weights is None else np.argsort(numbers, kind="stable")
+        rising = np.sort(numbers) if order is None else numbers[order]
+        first = np.flatnonzero(np.append(True, rising[1:] != rising[:-1])) if len(rising) else np.empty(0, np.int64)
+        ends = np.append(first[1:], len(rising))
+        together = ends - first
+        if weights is not None and order is not None and len(first):
+            together = np.add.reduceat(weights[order], first)
+        return Values(name, pl.Series(name, rising[first], dtype=values.dtype), together, kind, records)
     frame = pl.DataFrame({"v": values, "c": counts}).drop_nulls("v").group_by("v").agg(pl.col("c").sum()).sort("v")
     return Values(name, frame["v"].alias(name), frame["c"].to_numpy(), kind, records)
 

@@ -22,30 +22,6 @@ if TYPE_CHECKING:
     from sfumato.hierarchy.ranges import Dates, Intervals, Prefixes, dates, intervals, prefixes
     from sfumato.hierarchy.tree import Hierarchy, Level, hierarchy_from_paths
 
-__all__ = [
-    "HIERARCHY_KINDS",
-    "Dates",
-    "Flat",
-    "Groups",
-    "Hierarchy",
-    "HierarchySpecification",
-    "HierarchyTable",
-    "Intervals",
-    "Level",
-    "Prefixes",
-    "dates",
-    "draft_hierarchy",
-    "draft_rule",
-    "flat",
-    "groups",
-    "hierarchy_from_paths",
-    "hierarchy_from_policy",
-    "hierarchy_text",
-    "intervals",
-    "prefixes",
-    "read_hierarchy",
-    "write_hierarchy",
-]
 
 HIERARCHY_KINDS = Registry(
     {

@@ -43,10 +43,7 @@ def wanted() -> list[tuple[str, str, str]]:
 
 
 def start_beside() -> bool:
-    """Start compiling what this process wanted, and return at once; False where nothing was started.
-
-    Started again in the same process, it hands over what came in the meantime.
-    """
+    """Start compiling what was wanted and return at once; False if nothing was; later wants are handed over."""
     if not _may_start() or choice.setting() != "auto":
         return False
     place, names = store(), wanted()

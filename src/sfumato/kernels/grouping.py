@@ -162,10 +162,7 @@ def first_records(class_of: Int32s, count: int) -> Int64s:
 
 @linear
 def histogram(class_of: Int32s, codes: Codes, size: int) -> Int64s:
-    """Count each code among the records that are in a class; int64 (size,).
-
-    class_of : int32 (n,), −1 for suppressed records. codes : unsigned (n,), below `size`.
-    """
+    """Count codes by value among records in a class; int64 (size,); class_of: int32 (n,), −1 for suppressed ones."""
     counts = np.zeros(size, dtype=np.int64)
     for record in range(len(class_of)):
         if class_of[record] >= 0:

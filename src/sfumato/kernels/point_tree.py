@@ -218,10 +218,7 @@ def nearest_point(point: Floats, most: float, best: int, tree: PointTree, skippe
 
 @kernel
 def farthest(point: Floats, tree: PointTree) -> int:
-    """Find the farthest item, if any, from a point, float64 (d,), lowest on ties.
-
-    Ends: nodes are visited once. Capacity: two nodes of a depth wait at most.
-    """
+    """Find the farthest item, lowest on ties, if any. Ends: nodes come once. Capacity: two of a depth wait."""
     best = len(tree.items)
     most = -1.0
     waiting = np.empty(DEPTH, np.int64)
@@ -431,10 +428,7 @@ def _satisfied(
 
 @inlined
 def _renumber(class_of: Int32s, into: Int64s) -> None:
-    """Follow every class to the one that it ended in, and number those that are left without gaps.
-
-    Ends: a class joined one that was left then, so that no way leads back.
-    """
+    """Follow classes to where they ended, and number those left. Ends: a class joined one that was left then."""
     numbers = np.full(len(into), -1)
     left = 0
     for number in range(len(into)):

@@ -208,10 +208,7 @@ def _split(
     levels: Int32s, ends: Int32s, depth: int, low: int, high: int, columns: Codes, column: int, tally: Int64s,
     touched: Int64s,
 ) -> None:  # fmt: skip
-    """Lay the records of a class out by their code, one depth below. Cost O(high − low), however many codes exist.
-
-    Capacity: `touched` has a place for each code.
-    """
+    """Lay a class out by code, one depth below; O(high − low). Capacity: `touched` has a place for each code."""
     kinds = 0
     for place in range(low, high):
         code = columns[column, levels[depth, place]]

@@ -344,10 +344,7 @@ def _first_level(items: Int32s, leading: int) -> tuple[Int32s, Int64s, Int64s, I
 
 @inlined
 def _counted(path: Int32s, stops: Int64s, items: Int32s, tally: Int64s) -> Int32s:
-    """Count what stands behind the places of a path; return the items that do, in any order.
-
-    Capacity: `touched` has a place for each item.
-    """
+    """Count what stands behind a path's places; return those items. Capacity: `touched` has each item."""
     touched = np.empty(len(tally), dtype=np.int32)
     kinds = 0
     for end in path:
@@ -375,10 +372,7 @@ def _in_order(touched: Int32s, tally: Int64s) -> Int32s:
 
 @inlined
 def _emit(found: Int32s, filled: int, most: int, touched: Int32s, tally: Int64s, k: int, size: int) -> int:
-    """Write down the combinations of a path with its rare children, `most` in all, and clear the tally.
-
-    Capacity: it stops at `most`.
-    """
+    """Write down a path with its rare children and clear the tally. Capacity: it stops at `most` in all."""
     row = filled
     for item in touched:
         if tally[item] < k and filled < most:

@@ -506,10 +506,7 @@ def count_shown(shown: ItemSets) -> None:
 
 @kernel
 def least_patterns(shown: ItemSets) -> Int64s:
-    """Return each item's cheapest pattern that shows no combination counted as too rare, else the last; int64 (i,).
-
-    Ends: patterns rise.
-    """
+    """Return each item's cheapest pattern with nothing too rare, else the last; int64 (i,). Ends: patterns rise."""
     least = np.empty(len(shown.records), dtype=np.int64)
     for item in range(len(shown.records)):
         least[item] = 0

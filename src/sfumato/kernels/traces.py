@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.kernels.jit import inlined, kernel
-from sfumato.kernels.types import Flags, Floats, Int32s, Int64s, int64
+from sfumato.kernels.clustering.refinement import Schedule, draw, slack
+from sfumato.kernels.jit import inlined, kernel, sized
+from sfumato.kernels.types import Flags, Floats, Int32s, Int64s, float64, int64
 
 # Letters: n people, d doublets, z points: doublets of people, each once for a person.
 
@@ -308,6 +309,167 @@ def fewest_left_out(starts: Int64s, low: Int64s, high: Int64s, worth: Floats) ->
         if not taken[low[pair]] and not taken[high[pair]]:
             taken[low[pair]], taken[high[pair]] = True, True
             found[of_point[low[pair]]] += min(worth[low[pair]], worth[high[pair]])
+    return found
+
+
+# Looking for better levels: each point has one of several doublets, one at each level, or none. What combinations that
+# too few people have are charged for grows until hardly one is left.
+
+
+class Ladder(NamedTuple):
+    """Points, and the doublets that each may become. Letters: z points, s levels, d doublets of all levels."""
+
+    starts: Int64s  # (n + 1,): person ``i`` has the points ``starts[i] .. starts[i+1]-1``
+    owners: Int64s  # (z,)
+    codes: Int64s  # (s · z,): doublet of each point at each level
+    losses: Floats  # (s · z,): and what the point loses there; without a doublet it loses 1
+    bounds: Int64s  # (d + 1,): doublet ``j`` may be that of ``members[bounds[j] .. bounds[j+1]-1]``
+    members: Int64s  # (s · z,)
+    words: Int64s  # (d,): drawn for each doublet; a combination is their exclusive or
+
+
+_WIDEST = 400
+"""Points that are moved together, at most."""
+
+
+@sized(lambda *arguments: 150.0 * arguments[4].steps)
+def anneal_traces(
+    ladder: Ladder, level_of: Int64s, known: int, k: int, schedule: Schedule, charges: Floats, counts: Int32s
+) -> None:
+    """Move points between levels, single ones and all of a doublet, so that less is lost.
+
+    level_of : int64 (z,), the level of each point, s for none; changed in place. charges : float64 (2,), what a person
+    of a combination is charged that fewer than `k` have, at first and in the end. counts : int32, zeros, as many as a
+    power of two: people of each combination, where several that fall together count as one. What comes out need not
+    hold. Ends: a step is tried once. Capacity: `moved` and `former` have room for a step.
+    """
+    points = len(ladder.owners)
+    levels = len(ladder.codes) // max(points, 1)
+    longest = 0
+    for person in range(len(ladder.starts) - 1):
+        longest = max(longest, ladder.starts[person + 1] - ladder.starts[person])
+    size = _subsets(longest, known)
+    keys, ends = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    doublets = np.full(points, -1, dtype=np.int64)
+    charge, state = np.zeros(k + 1), np.empty(1, dtype=np.int64)
+    moved, former = np.empty(points, dtype=np.int64), np.empty(points, dtype=np.int64)
+    for point in range(points):
+        _place(ladder, doublets, point, int64(level_of[point]), levels, known, k, charge, counts, keys, ends)
+    state[0] = schedule.seed
+    for step in range(schedule.steps):
+        if step % 1024 == 0:
+            # of numpy, as made here; steps are never 0 in here
+            share = float64(step) / schedule.steps
+            # never 0: the schedule cools down to more than nothing, and what is charged at first is more than that
+            warmth = schedule.warm * (float64(schedule.cold) / schedule.warm) ** share
+            each = charges[0] * (charges[1] / charges[0]) ** share  # never 0: as above
+            for people in range(1, k):
+                charge[people] = each * people
+        point = draw(state, points)
+        level = draw(state, levels + 1)
+        old = int64(level_of[point])
+        count = 0
+        if draw(state, 10) > 0:
+            moved[0], count = point, int64(level != old)
+        elif draw(state, 2) == 0 and old < levels:
+            # All that share its doublet leave it.
+            count = _sharing(ladder, level_of, old * points + point, old, True, moved, state)
+        elif level < levels:
+            # All that may share a doublet join it, or many of them.
+            count = _sharing(ladder, level_of, level * points + point, level, False, moved, state)
+        if count == 0 or count > _WIDEST:
+            continue
+        change = 0.0
+        for place in range(count):
+            one = moved[place]
+            former[place] = level_of[one]
+            change += _loss(ladder, one, level, levels) - _loss(ladder, one, int64(level_of[one]), levels)
+            change += _place(ladder, doublets, one, level, levels, known, k, charge, counts, keys, ends)
+            level_of[one] = level
+        if change > slack(state, warmth):
+            for place in range(count):
+                one = moved[place]
+                level_of[one] = former[place]
+                _place(ladder, doublets, one, int64(former[place]), levels, known, k, charge, counts, keys, ends)
+
+
+@inlined
+def _sharing(ladder: Ladder, level_of: Int64s, at: int, level: int, leaving: bool, moved: Int64s, state: Int64s) -> int:
+    """List points of a doublet: those that have it, or that have not and are to; return how many.
+
+    Capacity: `moved` has room for all points.
+    """
+    doublet, count, half = ladder.codes[at], 0, draw(state, 2) == 0
+    for place in range(ladder.bounds[doublet], ladder.bounds[doublet + 1]):
+        one = ladder.members[place]
+        is_there = level_of[one] == level
+        if is_there == leaving and (leaving or not half or level_of[one] > level or draw(state, 2) == 0):
+            moved[count] = one
+            count += 1
+    return count
+
+
+@inlined
+def _loss(ladder: Ladder, point: int, level: int, levels: int) -> float:
+    return 1.0 if level == levels else ladder.losses[level * len(ladder.owners) + point]
+
+
+@inlined
+def _place(
+    ladder: Ladder, doublets: Int64s, point: int, level: int, levels: int, known: int, k: int, charge: Floats,
+    counts: Int32s, keys: Int64s, ends: Int64s,
+) -> float:  # fmt: skip
+    """Give a point the doublet of a level; return how much more is charged.
+
+    Only combinations with the doublet that goes, or with the one that comes, change. Capacity: `keys` and `ends` have
+    room for those of the longest trace.
+    """
+    old, new = doublets[point], int64(-1)
+    if level < levels:
+        new = int64(ladder.codes[level * len(ladder.owners) + point])
+    doublets[point] = new
+    person = ladder.owners[point]
+    first, last = ladder.starts[person], ladder.starts[person + 1]
+    has_old, has_new = old < 0, new < 0
+    for other in range(first, last):
+        if other != point:
+            has_old |= doublets[other] == old
+            has_new |= doublets[other] == new
+    if has_old and has_new:
+        return 0.0
+    keys[0], ends[0] = 0, first - 1
+    count, low = 1, 0
+    for _ in range(known - 1):
+        high = count
+        for part in range(low, high):
+            for other in range(ends[part] + 1, last):
+                if other != point and doublets[other] >= 0 and _is_first(doublets, first, other, point):
+                    keys[count], ends[count] = keys[part] ^ ladder.words[doublets[other]], other
+                    count += 1
+        low = high
+    more, mask = 0.0, len(counts) - 1
+    for part in range(count):
+        if not has_old:
+            slot = (keys[part] ^ ladder.words[old]) & mask
+            people = counts[slot]
+            counts[slot] = people - 1
+            if 0 < people <= k:
+                more += charge[people - 1] - charge[people]
+        if not has_new:
+            slot = (keys[part] ^ ladder.words[new]) & mask
+            people = counts[slot]
+            counts[slot] = people + 1
+            if 0 <= people < k:
+                more += charge[people + 1] - charge[people]
+    return more
+
+
+@inlined
+def _is_first(doublets: Int64s, first: int, other: int, point: int) -> bool:
+    """Tell whether no earlier point of the person but one has the same doublet."""
+    found = True
+    for before in range(first, other):
+        found &= before == point or doublets[before] != doublets[other]
     return found
 
 

@@ -40,28 +40,3 @@ METRICS: Mapping[str, Metric] = {
     "utility": utility,
 }
 """Metrics of a recoded table alone, by the name that the command line and comparisons use."""
-
-__all__ = [
-    "METRICS",
-    "Losses",
-    "Metric",
-    "Rule",
-    "attribute_penalties",
-    "average_class_size",
-    "cell_penalties",
-    "certainty_penalty",
-    "changed_cells",
-    "classification_metric",
-    "discernibility",
-    "entropy_loss",
-    "iloss",
-    "loss_metric",
-    "measure_losses",
-    "minimal_distortion",
-    "normalized_certainty_penalty",
-    "normalized_entropy",
-    "precision",
-    "squared_error",
-    "under_rule",
-    "utility",
-]

@@ -9,7 +9,7 @@ Letters: n records, c classes, g distinct generalized values of an attribute.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -205,23 +205,56 @@ def entropy_loss(generalized: GeneralizedTable) -> float:
 
 def normalized_entropy(generalized: GeneralizedTable) -> float:
     """Divide the entropy by that of the fully suppressed table; in [0, 1], and 0 if that table loses nothing."""
-    lost, most = map(sum, _column_entropies(generalized))
+    frequencies = generalized.frequencies
+    return entropy_share(covered_counts(generalized, frequencies), frequencies, generalized.suppressed)
+
+
+Covered = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""How many records publish something, int64, and how many records of the original table that covers, int64, each once.
+
+Those of parts add up.
+"""
+
+
+def covered_counts(generalized: GeneralizedTable, frequencies: Sequence[NDArray[np.int64]]) -> list[Covered]:
+    """Count for each attribute the records whose published values cover equally many records of the original table.
+
+    `frequencies`: int64 for each attribute: how often each original code occurs in the whole table.
+    """
+    found = []
+    for column, occurrences in zip(generalized.columns, frequencies, strict=True):
+        records, covered = records_with(column, generalized.sizes), _covered_records(column, occurrences)
+        different, places = np.unique(covered, return_inverse=True)
+        found.append((np.bincount(places, weights=records).astype(np.int64), different))
+    return found
+
+
+def entropy_share(covered: Sequence[Covered], frequencies: Sequence[NDArray[np.int64]], suppressed: int) -> float:
+    """Return the normalized entropy of a table of which `suppressed` records are left out.
+
+    `covered`, `frequencies`: as :func:`covered_counts` returns and takes them.
+    """
+    lost, most = map(sum, _entropies(covered, frequencies, suppressed))
     return lost / most if most else 0.0
 
 
 def _column_entropies(generalized: GeneralizedTable) -> tuple[list[float], list[float]]:
+    frequencies = generalized.frequencies
+    return _entropies(covered_counts(generalized, frequencies), frequencies, generalized.suppressed)
+
+
+def _entropies(
+    covered: Sequence[Covered], frequencies: Sequence[NDArray[np.int64]], suppressed: int
+) -> tuple[list[float], list[float]]:
     """Return the bits that each attribute lost, and those that it would lose fully suppressed."""
     lost, most = [], []
-    everything = generalized.height * float(np.log2(generalized.height))
-    for index, column in enumerate(generalized.columns):
-        occurrences = generalized.frequencies[index]
+    for (records, counts), occurrences in zip(covered, frequencies, strict=True):
+        height = int(occurrences.sum())
         known = _bits(occurrences, occurrences)
-        covered = _covered_records(column, occurrences)
-        among = _bits(records_with(column, generalized.sizes), covered)
-        suppressed = generalized.suppressed * float(np.log2(generalized.height))
+        bits = float(np.log2(height))
         # Rounding must not turn an unchanged column into a negative loss.
-        lost.append(max(among + suppressed - known, 0.0))
-        most.append(max(everything - known, 0.0))
+        lost.append(max(_bits(records, counts) + suppressed * bits - known, 0.0))
+        most.append(max(height * bits - known, 0.0))
     return lost, most
 
 
@@ -377,29 +410,38 @@ def squared_error(generalized: GeneralizedTable) -> float:
     measured = [index for index, column in enumerate(generalized.columns) if column.attribute.is_measured]
     if not measured:
         raise InputError("the squared error needs a number or date without a hierarchy; there is none")
-    ratios = [ratio for index in measured if (ratio := _ratio(generalized, index)) is not None]
+    found = []
+    for index in measured:
+        column, occurrences = generalized.columns[index], generalized.frequencies[index][:-1]
+        centres = centred_numbers(column.attribute, occurrences)
+        codes = generalized.original.codes[:, index]
+        sums = class_sums(generalized.class_of, codes, np.append(centres, 0.0), len(generalized.sizes))
+        found.append((centres, occurrences, explained(column, sums, generalized.sizes)))
+    return error_share(found)
+
+
+def explained(column: GeneralizedColumn, sums: NDArray[np.float64], sizes: NDArray[np.int64]) -> float:
+    """Return what the means of classes explain; those of parts add up.
+
+    sums : float64 (c,), :func:`centred_numbers` of the records of each class added up. sizes : int64 (c,).
+    """
+    restricted = ~column.unrestricted[column.per_class]
+    return float(np.sum(sums[restricted] ** 2 / sizes[restricted]))
+
+
+def error_share(columns: Sequence[tuple[NDArray[np.float64], NDArray[np.int64], float]]) -> float:
+    """Return 100 · SSE / SST; of each column the centred numbers, how often each occurs, and what is explained."""
+    ratios = []
+    for centres, occurrences, told in columns:
+        total = float(occurrences @ centres**2)
+        # Numbers may be so close that their squared distances, or they themselves as floats, are equal.
+        if total != 0.0:
+            ratios.append(max(total - told, 0.0) / total)
     return 100.0 * sum(ratios) / len(ratios) if ratios else 0.0
 
 
-def _ratio(generalized: GeneralizedTable, index: int) -> float | None:
-    """Return SSE / SST of one attribute; None when it does not vary."""
-    column = generalized.columns[index]
-    occurrences = generalized.frequencies[index][: column.attribute.size]
-    centered = _centered(column, occurrences)
-    total = float(occurrences @ centered**2)
-    # Numbers may be so close that their squared distances, or they themselves as floats, are equal.
-    if total == 0.0:
-        return None
-    sums = class_sums(
-        generalized.class_of, generalized.original.codes[:, index], np.append(centered, 0.0), len(generalized.sizes)
-    )
-    restricted = ~column.unrestricted[column.per_class]
-    return max(total - float(np.sum(sums[restricted] ** 2 / generalized.sizes[restricted])), 0.0) / total
-
-
-def _centered(
-    column: GeneralizedColumn, occurrences: np.ndarray[tuple[int], np.dtype[np.int64]]
-) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    numbers = column.attribute.numbers
+def centred_numbers(attribute: EncodedAttribute, occurrences: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the numbers behind the codes of an attribute less their mean; float64 (size,)."""
+    numbers = attribute.numbers
     assert numbers is not None
     return numbers - float(occurrences @ numbers) / max(int(occurrences.sum()), 1)

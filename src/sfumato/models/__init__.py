@@ -80,31 +80,3 @@ def known_model(entry: Mapping[str, Any]) -> PrivacyModel | None:
 def known_models(entries: Iterable[Mapping[str, Any]]) -> list[PrivacyModel]:
     """Return the models that entries describe, without those that this version does not know."""
     return [model for entry in entries if (model := known_model(entry)) is not None]
-
-
-__all__ = [
-    "MODELS",
-    "AlphaKAnonymity",
-    "AverageRisk",
-    "BasicBetaLikeness",
-    "DeltaDisclosure",
-    "DeltaPresence",
-    "DistinctLDiversity",
-    "EnhancedBetaLikeness",
-    "EntropyLDiversity",
-    "GuardedValues",
-    "HighestRisk",
-    "KAnonymity",
-    "KMap",
-    "PopulationUniques",
-    "ProbabilisticLDiversity",
-    "Profitability",
-    "RecursiveLDiversity",
-    "SampleUniques",
-    "SubsetKAnonymity",
-    "TCloseness",
-    "WildcardKAnonymity",
-    "known_model",
-    "known_models",
-    "promisable",
-]

@@ -126,11 +126,7 @@ _SetColumn = tuple[NDArray[np.unsignedinteger], EncodedSets, EncodedAttribute]
 
 
 class _Counted(NamedTuple):
-    """One column of what people have.
-
-    codes : int64 (n,), from 0, all of which occur. starts, members : int64, the values of each, counted from 0. totals
-    : int64, people who have each value. numbers : int64, what each value stands for; 0 where it is no number.
-    """
+    """A column: codes, int64 (n,), all occur; starts, members, values of each; totals, people by value; numbers."""
 
     codes: NDArray[np.int64]
     starts: NDArray[np.int64]

@@ -142,10 +142,11 @@ BESIDE_THE_TABLE = (
 
 
 _BLIND = (
-    "Promises about sensitive values bound what the table itself tells of anybody. Cuts looked at none of them.",
+    "Promises about sensitive values bound what the table itself tells of anybody. "
+    "Only blocks of many people were made with a look at them.",
     BESIDE_THE_TABLE[1].replace("So may who knows", "More may learn who knows"),
 )
-"""The same of cuts that look at no sensitive values."""
+"""The same where no class was made with a look at sensitive values."""
 
 
 def about_values(models: Iterable[PrivacyModel], sensitive: Sequence[str]) -> bool:

@@ -55,10 +55,7 @@ HOSPITAL_SCHEMA = Schema(
         "marital_status": Attribute(
             kind=Kind.CATEGORICAL,
             hierarchy=groups(
-                {
-                    "living alone": ("single", "separated", "divorced", "widowed"),
-                    "living as a couple": ("married",),
-                }
+                {"living alone": ("single", "separated", "divorced", "widowed"), "living as a couple": ("married",)}
             ),
         ),
         "occupation": Attribute(kind=Kind.CATEGORICAL, hierarchy=groups(OCCUPATIONS)),

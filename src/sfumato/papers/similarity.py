@@ -454,10 +454,7 @@ def _claims_on_adult(counted: pl.DataFrame, whole: bool) -> Iterator[Claim]:
     bounds = min(years), max(years)
     where = "4.3, figure 4-1"
     yield Claim.judged(
-        "Adult: ages range from 17 to 90",
-        where,
-        bounds == (17, 90) if whole else None,
-        "{} to {}".format(*bounds),
+        "Adult: ages range from 17 to 90", where, bounds == (17, 90) if whole else None, "{} to {}".format(*bounds)
     )
     yield Claim.judged(
         "Adult: there are 39 countries", where, places.height == 39 if whole else None, f"{places.height} countries"

@@ -344,15 +344,44 @@ class Subset(PolicyPart):
 
 
 class Output(PolicyPart):
-    """How the release is written.
+    """How the release is written."""
+
+    format: Annotated[
+        Literal["csv", "parquet", "xlsx", "sav", "dta"], _described_as("Of the files that hold the tables.")
+    ] = "csv"
+
+
+class TableOutput(Output):
+    """How a release of one table is written.
 
     Attributes
     ----------
-    format
-        Of the files that hold the tables.
+    cells
+        Form of a second file beside the labels; left out, there is none.
+    labels
+        Whether labels are written; without them drawn cells stand alone, and promise nothing.
+    domain
+        For columns, what a ``*`` may stand for: the lowest and the highest number or date, or every category. The
+        release shows it.
     """
 
-    format: Literal["csv", "parquet", "xlsx", "sav", "dta"] = "csv"
+    cells: Literal["bounds", "interval", "midpoint", "drawn"] | None = None
+    labels: bool | None = None
+    domain: dict[str, tuple[int | float | str | date, ...]] | None = None
+
+    @model_validator(mode="after")
+    def _cells_stand_for_something(self) -> Self:
+        with problems_reported(["labels", "domain"]):
+            if self.labels is False and self.cells != "drawn":
+                raise PolicyError("labels: only drawn cells stand alone; write labels, or cells = 'drawn'")
+            if self.domain is not None and self.cells is None:
+                raise PolicyError("domain: is for cells that are no labels; choose cells, or leave it out")
+        return self
+
+    @property
+    def alone(self) -> bool:
+        """Whether drawn cells stand without labels."""
+        return self.labels is False
 
 
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]

@@ -37,7 +37,7 @@ from sfumato.policy.entries import (
     spelled_out,
 )
 from sfumato.policy.mistakes import KeyPath, Mistake, spell
-from sfumato.policy.parts import Column, Columns, Context, Output, Source, Subset, Wish
+from sfumato.policy.parts import Column, Columns, Context, Source, Subset, TableOutput, Wish
 from sfumato.policy.people import People
 from sfumato.policy.whole_policy import WholePolicy
 from sfumato.recoding import Recoding
@@ -100,7 +100,7 @@ class Policy(WholePolicy):
         Small changes that are tried for each record after the anonymizer; None: none.
     threads : int or None
         None: all cores. It never changes the result.
-    output : Output
+    output : TableOutput
         How the release is written.
     wishes : tuple of Wish
         A larger k, or l, for everybody with some value of a column, beside what the columns of wishes say.
@@ -125,7 +125,7 @@ class Policy(WholePolicy):
     anonymizer: AnonymizerEntry = Field(default_factory=_default_anonymizer)
     recoding: RecodingEntry = RecodingEntry()
     people: PeopleEntry = PeopleEntry()
-    output: Output = Output()
+    output: TableOutput = TableOutput()
     wishes: tuple[Wish, ...] = ()
     population: Annotated[str, Field(min_length=1)] | None = None
     subset: Subset | None = None

@@ -10,14 +10,3 @@ KINDS: dict[str, type[Published]] = {
     kind.kind: kind for kind in (PublishedTable, SlicedTable, BucketizedTables, MarginalTables, RandomizedTable)
 }
 """Kind in ``release.json`` → class."""
-
-__all__ = [
-    "KINDS",
-    "BucketizedTables",
-    "MarginalTables",
-    "Published",
-    "PublishedTable",
-    "RandomizedTable",
-    "SlicedTable",
-    "sensitive_names",
-]

@@ -6,13 +6,4 @@ from sfumato.classes.generalized import covers
 from sfumato.recoding.choice import TIGHT, Recoding, RecodingKind, recoding_kind
 from sfumato.recoding.recode import publish, recode, recode_as_published
 
-__all__ = [
-    "TIGHT",
-    "Recoding",
-    "RecodingKind",
-    "covers",
-    "publish",
-    "recode",
-    "recode_as_published",
-    "recoding_kind",
-]
+__all__ = ["TIGHT", "Recoding", "RecodingKind", "covers", "publish", "recode", "recode_as_published", "recoding_kind"]

@@ -6,10 +6,10 @@ Nothing here sees an original: a cell says what its label says, and a ``*`` says
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,15 +17,13 @@ from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Form
 from sfumato.errors import PolicyError
-from sfumato.recoding.notation import STAR
+from sfumato.recoding.notation import CELLS, STAR, Cells
 from sfumato.recoding.parsing import split_set, written_ends
 from sfumato.table.schema import Kind
 
-Cells = Literal["label", "bounds", "interval", "midpoint", "drawn"]
 Domain = Mapping[str, Sequence[Any]]
 """For columns, what a ``*`` may stand for: the lowest and the highest number or date, or every value of a category."""
 
-CELLS = get_args(Cells)
 _CODE = r"(^|[{|])[+-]?0[0-9]"
 """How numbers begin that are names: 04711."""
 _BELOW, _FROM = r"^<(.+)$", r"^>=(.+)$"
@@ -82,8 +80,11 @@ class CellColumn:
     @cached_property
     def decimals(self) -> int:
         """Return the most digits after the point that a label shows."""
-        found = (_DECIMALS.findall(label or "") for label in self.labels.to_list())
-        return max((len(digits) for some in found for digits in some), default=0)
+        return _digits_shown(label or "" for label in self.labels.to_list())
+
+
+def _digits_shown(texts: Iterable[str]) -> int:
+    return max((len(digits) for text in texts for digits in _DECIMALS.findall(text)), default=0)
 
 
 def _members(label: str | None, form: Form | None) -> list[str | None]:
@@ -161,6 +162,10 @@ def in_form(
     check_domain(domain, columns)
     if cells == "label":
         return frame
+    if cells == "bounds":
+        ends = {f"{column.name}_{end}" for column in columns if column.is_number for end in ("low", "high")}
+        if taken := sorted(ends & set(frame.columns)):
+            raise PolicyError(f"bounds: there is a column {taken[0]!r} already; rename it")
     rng, made = np.random.default_rng(seed), {column.name: column for column in columns}
     found = list[pl.Series]()
     for column in frame:
@@ -216,7 +221,10 @@ def _numbers(column: CellColumn, cells: Cells, values: Sequence[Any] | None) -> 
     low, high = (ends[column.label_of] for ends in filled_ends(column, values))
     unbounded = ~(np.isfinite(low) & np.isfinite(high))
     if cells == "midpoint":
-        return [_typed(column, np.where(unbounded, np.nan, (low + high) / 2), column.name)]
+        # Half a step of the digits that the ends show; a float may miss it, and not every file holds such a one.
+        digits = max(column.decimals, _digits_shown(map(str, values or ()))) + 1
+        middle = low if column.form is Form.MEAN else np.clip(np.round((low + high) / 2, digits), low, high)
+        return [_typed(column, np.where(unbounded, np.nan, middle), column.name)]
     low, high = (np.where(np.isfinite(end), end, np.nan) for end in (low, high))
     if cells == "bounds":
         return [_typed(column, low, f"{column.name}_low"), _typed(column, high, f"{column.name}_high")]

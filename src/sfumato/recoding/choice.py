@@ -184,6 +184,10 @@ class Recoding:
         forms = frozenset(self.forms.items())
         return hash((self.numeric, forms, self.ends, self.suppressed, self.average, self.labels))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as plain values: a mapping that nobody may change has no other way."""
+        return Recoding.from_policy, (self.to_policy(),)
+
     def forms_of(self, attributes: Iterable[EncodedAttribute]) -> tuple[Form, ...]:
         """Return the form of each attribute.
 

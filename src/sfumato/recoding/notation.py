@@ -9,6 +9,7 @@ cell are ``*``; the missing value alone is null. If values are published as sets
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -18,6 +19,10 @@ from sfumato.classes.generalized import ValueSets
 from sfumato.table.distinct import FEW, text_order
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.sources.protocol import STAR as STAR
+
+Cells = Literal["label", "bounds", "interval", "midpoint", "drawn"]
+"""How a recipient may ask for published cells."""
+CELLS = get_args(Cells)
 
 MISSING_MEMBER = r"\N"
 

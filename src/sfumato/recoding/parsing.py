@@ -289,12 +289,7 @@ def _unreadable(coverages: Sequence[Coverage], label_of: NDArray[np.int32], enco
 
 
 def _column(
-    encoded: EncodedTable,
-    index: int,
-    form: Form,
-    labels: pl.Series,
-    per_class: NDArray[np.int32],
-    coverage: Coverage,
+    encoded: EncodedTable, index: int, form: Form, labels: pl.Series, per_class: NDArray[np.int32], coverage: Coverage
 ) -> GeneralizedColumn:
     return GeneralizedColumn(
         encoded.attributes[index],

@@ -278,11 +278,7 @@ def _problems(generalized: GeneralizedTable, table: Table, order: NDArray[np.int
 
 
 def _quasi_identifying(
-    series: pl.Series,
-    column: GeneralizedColumn,
-    records: pl.Series,
-    classes: NDArray[np.int32],
-    complete: bool,
+    series: pl.Series, column: GeneralizedColumn, records: pl.Series, classes: NDArray[np.int32], complete: bool
 ) -> pl.Series:
     kind = column.attribute.kind
     if complete and not column.level.any() and (is_measured(kind) or kind is Kind.BOOLEAN):

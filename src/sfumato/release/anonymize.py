@@ -322,7 +322,7 @@ class SolvedTask:
     order: NDArray[np.integer]
 
 
-def _people_behind(task: Task) -> PeopleBehind | None:
+def people_behind(task: Task) -> PeopleBehind | None:
     """Return whom the records are about; what counts people is loaded for tables that have some."""
     if not task.is_of_people:
         return None
@@ -341,7 +341,7 @@ def solved_task(task: Task, anonymizer: Anonymizer) -> SolvedTask:
     task.step("encoding", 1)
     encoded = task.encoded()
     problem = problem_of(task, anonymizer, encoded)
-    behind = _people_behind(task)
+    behind = people_behind(task)
     partition = _solved_for(behind, problem, task=task, anonymizer=anonymizer)
     if task.people.fingerprint_k is not None and (task.people.rows == "together" or behind is None):
         from sfumato.release.people import within_fingerprint_limit
@@ -361,7 +361,7 @@ def solved_task(task: Task, anonymizer: Anonymizer) -> SolvedTask:
 def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
     """Publish, verify and measure."""
     task, problem, generalized, order = solved.task, solved.problem, solved.generalized, solved.order
-    encoded, people, behind = problem.table, task.table.people, _people_behind(task)
+    encoded, people, behind = problem.table, task.table.people, people_behind(task)
     types = own_types(task.engine.write(generalized, task.table, order, threads=problem.threads), task.table)
     published = _with_added(types.published, _as_read(generalized), order, problem, task)
     # What a recipient can recount is recounted as by one.
@@ -385,7 +385,14 @@ def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
         report = replace(report, fingerprints=fingerprint_lines(published, task))
     bound = _least_loss(task, problem) if task.bound else None
     alike = None if people is not None or encoded.height > MANY_RECORDS else _smallest_group(encoded.codes)
-    remarks = (*task.table.remarks, *exact_set_notes(generalized, losses))
+    remarks = (
+        *task.table.remarks,
+        *exact_set_notes(
+            [column.attribute for column in generalized.columns],
+            [column.form for column in generalized.columns],
+            losses,
+        ),
+    )
     findings = task.findings(encoded)
     notes = (*remarks, *_notes(solved.partition, behind, problem, task, anonymizer), *finding_notes(findings))
     others = other_losses(generalized, losses, task.table.schema)
@@ -426,7 +433,7 @@ def _with_added(
     published: PublishedTable, class_of: NDArray[np.int32], order: NDArray[np.integer], problem: Problem, task: Task
 ) -> PublishedTable:
     """Add the columns that the original does not have: what classes promise, and who is who inside of them."""
-    behind = _people_behind(task)
+    behind = people_behind(task)
     if behind is not None:
         published = _with_promises(published, class_of, behind, order)
     if task.table.people is not None and task.people.pseudonyms == "published":

@@ -15,9 +15,11 @@ from sfumato.hierarchy.tree import Hierarchy
 from sfumato.models import MODELS
 from sfumato.models.protocol import PrivacyModel
 from sfumato.published import KINDS, PublishedTable
+from sfumato.recoding.notation import CELLS, Cells
 from sfumato.registry import OWN_KINDS
 from sfumato.release.formulas import escaped_rows
 from sfumato.release.transaction import MARK
+from sfumato.settings import plain_setting
 from sfumato.table.schema import Attribute, Kind
 
 FORMAT = 2
@@ -25,6 +27,8 @@ FORMAT_OF_PEOPLE = 3
 """Of releases that promise something to people: an older program would count their records and call that enough."""
 FORMAT_OF_PARTS = 4
 """Of releases whose table lies in several files."""
+FORMAT_OF_CELLS = 5
+"""Of releases with a second file, whose cells follow from the labels: an older program would not recount it."""
 LONGEST_NAME = 255
 
 
@@ -107,10 +111,12 @@ class Description:
         """Return it for tables whose cells are escaped where they begin like a formula."""
         return replace(self, sensitive={name: entry.escaped() for name, entry in self.sensitive.items()})
 
-    def to_dict(self, *, tables: Mapping[str, TableFacts]) -> dict[str, Any]:
-        """Return the content of ``release.json``; `tables` describes the files."""
+    def to_dict(self, *, tables: Mapping[str, TableFacts], cells: CellFacts | None = None) -> dict[str, Any]:
+        """Return the content of ``release.json``; `tables` and `cells` describe the files."""
         return {
-            "format": _format(self.people is not None, any(facts.parts for facts in tables.values())),
+            "format": _format(
+                self.people is not None, any(facts.parts for facts in tables.values()), cells is not None
+            ),
             "kind": self.kind,
             "tables": {name: facts.to_dict() for name, facts in tables.items()},
             "structure": dict(self.structure),
@@ -123,6 +129,7 @@ class Description:
             **({} if self.people is None else {"people": self.people}),
             **({} if self.rows == "together" else {"rows": self.rows}),
             **({} if self.all_records_k is None else {"all_records_k": self.all_records_k}),
+            **({} if cells is None else {"cells": cells.to_dict()}),
             "versions": versions(),
         }
 
@@ -134,8 +141,8 @@ def _rows(hierarchy: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
     return tuple(listed_names(row) for row in _entries(hierarchy["rows"]))
 
 
-def _format(people: bool, parts: bool) -> int:
-    return FORMAT_OF_PARTS if parts else FORMAT_OF_PEOPLE if people else FORMAT
+def _format(people: bool, parts: bool, cells: bool) -> int:
+    return FORMAT_OF_CELLS if cells else FORMAT_OF_PARTS if parts else FORMAT_OF_PEOPLE if people else FORMAT
 
 
 @dataclass(frozen=True)
@@ -201,6 +208,42 @@ class TableFacts:
         return {"files": files, "rows": self.rows, "columns": list(self.columns), "root": self.sha256}
 
 
+@dataclass(frozen=True)
+class CellFacts:
+    """What ``release.json`` says of the file with the cells in another form, beside the labels."""
+
+    form: Cells
+    file: TableFacts
+    domain: Mapping[str, tuple[Any, ...]]  # what a ``*`` may stand for, by column
+
+    @classmethod
+    def of(cls, entry: Mapping[str, Any]) -> CellFacts:
+        """Read the entry, or raise ValueError, TypeError or KeyError."""
+        if entry["form"] not in CELLS[1:] or "files" in entry:
+            raise ValueError("no form of cells")
+        domain = {_text(name): tuple(_entries(values)) for name, values in entry["domain"].items()}
+        if any(isinstance(value, (list, dict)) for values in domain.values() for value in values):
+            raise ValueError("no domain")
+        return cls(entry["form"], TableFacts.of(entry), domain)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entry."""
+        domain = {name: [plain_setting(value) for value in values] for name, values in self.domain.items()}
+        return {"form": self.form, **self.file.to_dict(), "domain": domain}
+
+
+def read_cell_facts(text: str) -> CellFacts | None:
+    """Return what a ``release.json`` says of cells in another form; ``VerificationError`` where it is damaged."""
+    try:
+        content = unambiguous(text)
+        found = CellFacts.of(content["cells"]) if "cells" in content else None
+        if found and found.file.file in [entry["file"] for entry in content["tables"].values()]:
+            raise ValueError("one file for two tables")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise _damaged() from None
+    return found
+
+
 def root_of(parts: Iterable[PartFacts]) -> str:
     """Return the sha256 of the sorted hashes of all parts, in hexadecimal: one name for what they hold together."""
     return sha256("".join(sorted(part.sha256 for part in parts)).encode()).hexdigest()
@@ -217,6 +260,10 @@ def _name(given: Any) -> str:
 def is_own_kind(kind: object) -> bool:
     """Tell whether releases of a kind are no table of records."""
     return isinstance(kind, str) and kind not in KINDS and kind in OWN_KINDS
+
+
+def _damaged() -> VerificationError:
+    return VerificationError("release.json: is damaged; the release cannot be verified")
 
 
 def own_kind(text: str) -> str | None:
@@ -313,7 +360,7 @@ def read_description(text: str) -> tuple[Description, dict[str, TableFacts]]:
             raise ValueError("one file for two tables")
         return _description(content), facts
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, HierarchyError):
-        raise VerificationError("release.json: is damaged; the release cannot be verified") from None
+        raise _damaged() from None
 
 
 def _in_this_format(content: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -325,7 +372,7 @@ def _in_this_format(content: Mapping[str, Any]) -> Mapping[str, Any]:
     if is_own_kind(content["kind"]):
         raise _no_table(content["kind"])
     parts = any("files" in entry for entry in content.get("tables", {}).values())
-    known = is_format(content["format"], _format("people" in content, parts))
+    known = is_format(content["format"], _format("people" in content, parts, "cells" in content))
     if not known or content["kind"] not in KINDS:
         raise VerificationError(
             "release.json: is of a format or kind that this version does not know; verify it with a newer sfumato"
@@ -470,4 +517,4 @@ def read_own_description(text: str, read: Callable[[Mapping[str, Any]], Read]) -
     except VerificationError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, SfumatoError):
-        raise VerificationError("release.json: is damaged; the release cannot be verified") from None
+        raise _damaged() from None

@@ -31,14 +31,7 @@ from sfumato.parallel import OnceForEach
 from sfumato.policy.people import People
 from sfumato.randomness import permutation
 from sfumato.recoding import Recoding, recode_as_published
-from sfumato.release.people import (
-    PeopleBehind,
-    PeoplesLimit,
-    carried,
-    fingerprint_limit,
-    uniform_problem,
-    withdrawn,
-)
+from sfumato.release.people import PeopleBehind, PeoplesLimit, carried, fingerprint_limit, uniform_problem, withdrawn
 from sfumato.release.suppression import smallest_first
 from sfumato.release.task import Task
 from sfumato.table.encoding import EncodedAttribute, EncodedTable, PeopleApart
@@ -527,11 +520,7 @@ def _drawn(carry: NDArray[np.uint64], seed: int | None) -> NDArray[np.int64]:
 def _solved_by_size(
     problem: Problem, members: HouseholdMembers, solve: Solve
 ) -> tuple[NDArray[np.int32], int, list[int]]:
-    """Solve for the households of each size.
-
-    Returns: `class_of`: int32 (n,): class of each record; −1 where households of its size do not satisfy the models;
-    `count`: Number of classes; `alone`: How many households there are of each size that does not satisfy them.
-    """
+    """Solve the households of each size; class of each record, −1 for none; classes; households that fail by size."""
     class_of = np.full(problem.table.height, -1, dtype=np.int32)
     count, alone = 0, list[int]()
     for size in np.unique(members.sizes).tolist():

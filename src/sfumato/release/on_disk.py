@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol, cast
+from typing import Any, Literal, Protocol, cast
 
 import numpy as np
 import polars as pl
@@ -25,7 +25,7 @@ from sfumato.engines.disk_dealt import CountedParts, DealtParts, ordered_columns
 from sfumato.errors import PolicyError, VerificationError, raise_all
 from sfumato.findings.answers import remarks_on, severe_findings
 from sfumato.findings.review import Finding
-from sfumato.metrics import measure_losses
+from sfumato.metrics import Losses, measure_losses
 from sfumato.metrics.cell_losses import peoples_penalty
 from sfumato.models.checks import Outcome
 from sfumato.models.protocol import PrivacyModel
@@ -74,7 +74,7 @@ from sfumato.release.problem import exact_set_notes, mean_notes, problems_in, re
 from sfumato.release.release import audit_file
 from sfumato.release.reports import KindReport, Report
 from sfumato.release.suppression import allowed_solution
-from sfumato.release.table_files import single_numbers, write_texts
+from sfumato.release.table_files import write_texts
 from sfumato.release.task import (
     advice_on_columns,
     finding_notes,
@@ -95,7 +95,7 @@ from sfumato.table.person_keys import named_key
 from sfumato.table.reading import named_source
 from sfumato.table.schema import Kind, text_of
 from sfumato.table.table import keyless_note
-from sfumato.table.writing import PLAIN, Format
+from sfumato.table.writing import PLAIN, Format, single_numbers
 
 # Bucketization and slicing of a table on disk: what is to be written, and what is said of it.
 
@@ -276,6 +276,9 @@ def with_numbers(columns: PublishedColumns, kinds: Mapping[str, Kind]) -> Publis
     return replace(columns, values={**columns.values, **found})
 
 
+SEVERAL_PARTS = "formulas: cells are escaped where a release is one part, and this one has several; keep or refuse them"
+
+
 class WatchedParts:
     """Counts the cells of parts that begin like a formula, and does what is to be done about them.
 
@@ -285,9 +288,7 @@ class WatchedParts:
 
     def __init__(self, published: NumberedParts, formulas: Formulas, count: int) -> None:
         if formulas == "escape" and count > 1:
-            raise PolicyError(
-                "formulas: cells are escaped where a release is one part, and this one has several; keep or refuse them"
-            )
+            raise PolicyError(SEVERAL_PARTS)
         self._published, self._formulas = published, formulas
         self.columns = published.columns
         self.count = count
@@ -467,18 +468,11 @@ def anonymize_on_disk(
     people have several records, the codes of all are folded in memory, too: some hundred bytes a record.
     """
     path = source.path if isinstance(source, OpenedFile) else Path(source)
-    task = _Task(
-        path, policy, Path(folder), _memory(memory), seed, threads, formulas, overwrite, progress, engine, writer,
-        None if audit is None else Path(audit),
+    task = TaskOnDisk(
+        path, policy, Path(folder), allowed_memory(memory), seed, threads, formulas, overwrite, progress, engine,
+        writer, None if audit is None else Path(audit),
     )  # fmt: skip
-    raise_all(PolicyError, [*seed_problems(seed), *task.problems(), *not_on_disk(policy)])
-    check_target(task.target, overwrite=overwrite)
-    if task.private is not None:
-        check_audit_place(task.private, task.target, overwrite=overwrite)
-    with named_source(task.source):
-        opened = source if isinstance(source, OpenedFile) else opened_file(task.source, policy)
-    with spill_folder(task.target) as spill:
-        return task.released(opened, spill)
+    return task.begun(lambda: source if isinstance(source, OpenedFile) else opened_file(task.source, policy))
 
 
 def not_on_disk(policy: Policy) -> list[str]:
@@ -497,6 +491,8 @@ def not_on_disk(policy: Policy) -> list[str]:
         found += not_dealt(anonymizer, policy, cure)
     if policy.output.format not in PLAIN:
         found.append(f"engine: the disk engine writes {' or '.join(PLAIN)}, not {policy.output.format}; {cure}")
+    if policy.output.cells is not None:
+        found.append(f"engine: the disk engine writes labels alone, without output.cells; {cure}")
     if getattr(anonymizer, "strata", None):
         found.append(f"engine: parts are solved by themselves, each of which would need whole strata; {cure}")
     if policy.withstand:
@@ -542,7 +538,8 @@ def _summed(counts: Sequence[Mapping[str, int]]) -> dict[str, int]:
     return {name: sum(each.get(name, 0) for each in counts) for name in names}
 
 
-def _memory(text: str | None) -> int:
+def allowed_memory(text: str | None) -> int:
+    """Return the bytes that a run may take: what was asked for, or a share of what is free."""
     if text is not None:
         return memory_size(text)
     free = free_memory()
@@ -550,7 +547,7 @@ def _memory(text: str | None) -> int:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Task:
+class TaskOnDisk:
     """What a call asks for; see :func:`anonymize_on_disk`."""
 
     source: Path
@@ -572,6 +569,7 @@ class _Task:
         return None if self.policy.columns.person is None else self.audit or audit_file(self.target)
 
     def problems(self) -> list[str]:
+        """Say which settings contradict each other."""
         policy = self.policy
         models, ways = policy.to_models(), (policy.to_anonymizer(), policy.to_recoding())
         found = setting_problems(models, *ways, policy.suppression_limit, policy.refine or 0, policy.to_people())
@@ -581,19 +579,30 @@ class _Task:
             found.append("audit: recounts people, and no column says who they are; leave it out, or name one (person)")
         return found if policy.columns.person is None else [*found, *one_record_problems(models)]
 
+    def begun(self, opened: Callable[[], OpenedFile]) -> ReleaseOnDisk:
+        """Check what can be checked before anything is read, open the source, and make the release."""
+        raise_all(PolicyError, [*seed_problems(self.seed), *self.problems(), *not_on_disk(self.policy)])
+        check_target(self.target, overwrite=self.overwrite)
+        if self.private is not None:
+            check_audit_place(self.private, self.target, overwrite=self.overwrite)
+        with named_source(self.source):
+            source = opened()
+        with spill_folder(self.target) as spill:
+            return self.released(source, spill)
+
     def released(self, opened: OpenedFile, spill: Path) -> ReleaseOnDisk:
         """Encode, solve, write and recount; the folder gets its name only when every promise holds."""
-        large = self._coded(opened, spill)
+        large = self.coded(opened, spill)
         # The number of records decides what auto takes, and is known from here on.
         object.__setattr__(self, "policy", with_choice(self.policy, large.height))
         passing = passing_notes(large, large.names)
         numbers = (each.attribute for each in large.quasi_identifying if each.attribute.is_numeric)
         kinds = {attribute.name: attribute.kind for attribute in numbers if attribute.order is None}
-        made = self._made(large, opened.keys, spill)
+        made = self.made(large, opened.keys, spill)
         del large  # Writing needs the memory.
         self.progress("writing", 4, STEPS)
         with folder_with_audit(self.target, self.private, overwrite=self.overwrite) as (folder, secret):
-            facts = {name: self._written(name, parts, folder, kinds) for name, parts in made.tables.items()}
+            facts = {name: self.written(name, parts, folder, kinds) for name, parts in made.tables.items()}
             escaped = any(parts.escaped for parts in made.tables.values())
             description = made.description.escaped() if escaped else made.description
             cells = _summed([parts.cells for parts in made.tables.values()])
@@ -612,7 +621,8 @@ class _Task:
         self.progress("done", STEPS, STEPS)
         return ReleaseOnDisk(self.target, report, cells, passing)
 
-    def _written(self, name: str, parts: WatchedParts, folder: Path, kinds: Mapping[str, Kind]) -> TableFacts:
+    def written(self, name: str, parts: WatchedParts, folder: Path, kinds: Mapping[str, Kind]) -> TableFacts:
+        """Write a table, and say what was written; `kinds`: of columns whose labels may be numbers."""
         format = self.policy.output.format
         if format == "parquet":
             parts.columns = with_numbers(parts.columns, kinds)
@@ -620,7 +630,8 @@ class _Task:
             return write_parts(parts.frames(), folder, format, single=parts.count == 1, name=name)
         return self.writer(parts.columns, parts.numbers(), folder, format, name)
 
-    def _coded(self, opened: OpenedFile, spill: Path) -> LargeTable:
+    def coded(self, opened: OpenedFile, spill: Path) -> LargeTable:
+        """Read the table, and give its values their codes."""
         self.progress("encoding", 1, STEPS)
         with named_source(self.source), opened.unchanged():
             coding = Coding(
@@ -635,13 +646,14 @@ class _Task:
         refuse_open_findings(large, self.policy)
         return large
 
-    def _made(self, large: LargeTable, keys: Sequence[str], spill: Path) -> _Made:
+    def made(self, large: LargeTable, keys: Sequence[str], spill: Path) -> Made:
+        """Find the classes, and what is to be written of them."""
         recoding, anonymizer = self.policy.to_recoding(), self.policy.to_anonymizer()
         if isinstance(anonymizer, Publisher):
             return self._made_by_dealing(anonymizer, large, keys, spill)
         behind = people_behind(self.policy, large)
-        raise_all(PolicyError, list(_misfits(self.policy, anonymizer, large, behind)))
-        engine, problem = self.engine or LocalEngine(), self._problem(large)
+        raise_all(PolicyError, list(misfits_of(self.policy, anonymizer, large, behind)))
+        engine, problem = self.engine or LocalEngine(), self.problem(large)
 
         def solve(within: Problem) -> Partition:
             return allowed_solution(within, recoding, partial(engine.solve, anonymizer))
@@ -663,32 +675,33 @@ class _Task:
         published = PublishedParts(read, solved.generalized, starred, self.seed, spill, promised)
         tables = {TABLE: WatchedParts(published, self._formulas, part_count(published.height))}
         of_wishes = () if behind is None else tuple(wish_notes(behind, problem, recoding, solve_for))
-        report = self._report(solved, large, (*_key_notes(keys), *_keyless_notes(large), *of_wishes))
+        report = self._report(solved, large, (*key_notes(keys), *_keyless_notes(large), *of_wishes))
         for array in (large.codes, large.sensitive_codes, solved.generalized.class_of):
             let_go(array)
         was = {name: kind for name, kind in large.kinds.items() if kind is not read.kinds[name]}
         as_read = partial(class_as_read, solved.generalized.columns, len(solved.generalized.sizes))
         added = {key: name for key, name in (("promised", PROMISED), ("promised_l", PROMISED_L)) if name in promised}
-        description = _description(self.policy, read, added=added)
-        return _Made(tables, description, report, published.audited, was, as_read)
+        description = description_of(self.policy, read, added=added)
+        return Made(tables, description, report, published.audited, was, as_read)
 
     @property
     def _formulas(self) -> Formulas:
         return self.formulas if self.policy.output.format == "csv" else "keep"
 
-    def _made_by_dealing(self, deals: Publisher, large: LargeTable, keys: Sequence[str], spill: Path) -> _Made:
+    def _made_by_dealing(self, deals: Publisher, large: LargeTable, keys: Sequence[str], spill: Path) -> Made:
         assert isinstance(deals, Deals)
-        task = DealingTask(deals, self.policy, self._problem(large), large, spill)
+        task = DealingTask(deals, self.policy, self.problem(large), large, spill)
         raise_all(PolicyError, task.problems())
         self.progress("publishing", 2, STEPS)
         solved = task.solved()
         tables = {
             name: WatchedParts(parts, self._formulas, part_count(parts.height)) for name, parts in solved.parts.items()
         }
-        description = _description(self.policy, large, (deals.kind, solved.dealing.structure))
-        return _Made(tables, description, task.report_on(solved, _key_notes(keys)))
+        description = description_of(self.policy, large, (deals.kind, solved.dealing.structure))
+        return Made(tables, description, task.report_on(solved, key_notes(keys)))
 
-    def _problem(self, large: LargeTable) -> Problem:
+    def problem(self, large: LargeTable) -> Problem:
+        """Return what the anonymizer is asked."""
         # A fraction such as 0.1 is not exact, and must not cost a record.
         limit = math.floor(self.policy.suppression_limit * large.height + 1e-9)
         threads = thread_count(self.policy.threads if self.threads is None else self.threads)
@@ -696,35 +709,58 @@ class _Task:
 
     def _report(self, solved: SolvedOnDisk, large: LargeTable, more: Sequence[str]) -> Callable[[Verification], Report]:
         """Return what makes the report of a recount; it holds neither table nor classes."""
-        generalized, models = solved.generalized, self.policy.to_models()
-        sensitive = tuple(large.schema.sensitive)
-        losses = measure_losses(generalized, k=smallest_allowed(models))
-        anonymizer = cast(Anonymizer, self.policy.to_anonymizer())
-        own = mean_notes(anonymizer, self.policy.to_recoding(), large.encoded.attributes)
-        remarks = (*large.remarks, *exact_set_notes(generalized, losses), *solved.notes, *own)
-        advice = (*advice_on_columns(large), *passing_notes(large, large.names))
-        findings = findings_of(large, models)
-        notes = (*remarks, *advice, *more, *finding_notes(findings))
+        generalized = solved.generalized
+        losses = measure_losses(generalized, k=smallest_allowed(self.policy.to_models()))
         people = None if large.people is None else large.people.numbers
-        peoples_ncp = None if people is None else peoples_penalty(generalized, people)
-        of_people = () if people is None else limits_of_people(models, sensitive)
         # Records that are published as stars are a class to every reader.
         starred = generalized.suppressed > 0 and self.policy.to_recoding().suppressed == "star"
         sizes = np.append(generalized.sizes, generalized.suppressed) if starred else generalized.sizes
-        height, suppressed = large.height, generalized.suppressed
-        smallest, largest = int(sizes.min()), int(sizes.max())
-        publishes_means = any(column.form is Form.MEAN for column in generalized.columns)
+        return self.report_of(
+            large,
+            [column.form for column in generalized.columns],
+            losses,
+            (int(sizes.min()), int(sizes.max())),
+            solved.notes,
+            more,
+            None if people is None else peoples_penalty(generalized, people),
+        )
+
+    def report_of(
+        self,
+        large: LargeTable,
+        forms: Sequence[Form],
+        losses: Losses,
+        sizes: tuple[int, int],
+        solved: Sequence[str],
+        more: Sequence[str],
+        peoples_ncp: float | None = None,
+    ) -> Callable[[Verification], Report]:
+        """Return what makes the report of a recount.
+
+        `forms`: in which columns are published. `sizes`: records of the smallest and the largest class. `solved`,
+        `more`: notes of the algorithm, and others.
+        """
+        models, sensitive = self.policy.to_models(), tuple(large.schema.sensitive)
+        anonymizer, attributes = cast(Anonymizer, self.policy.to_anonymizer()), large.encoded.attributes
+        own = mean_notes(anonymizer, self.policy.to_recoding(), attributes)
+        remarks = (*large.remarks, *exact_set_notes(attributes, forms, losses), *solved, *own)
+        advice = (*advice_on_columns(large), *passing_notes(large, large.names))
+        findings = findings_of(large, models)
+        notes = (*remarks, *advice, *more, *finding_notes(findings))
+        of_people = () if large.people is None else limits_of_people(models, sensitive)
+        counts: Literal["records", "people"] = "records" if large.people is None else "people"
+        publishes_means = Form.MEAN in forms
 
         def report(verification: Verification) -> Report:
             return Report(
                 anonymizer=repr(self.policy.to_anonymizer()),
-                original=height,
+                original=losses.records,
                 published=verification.records,
-                suppressed=suppressed,
+                suppressed=losses.suppressed,
                 suppression_limit=self.policy.suppression_limit,
                 classes=verification.classes,
-                smallest_class=smallest,
-                largest_class=largest,
+                smallest_class=sizes[0],
+                largest_class=sizes[1],
                 losses=losses,
                 verification=verification,
                 notes=notes,
@@ -732,7 +768,7 @@ class _Task:
                 recipient=self.policy.recipient,
                 publishes_means=publishes_means,
                 limits=(*PublishedTable.limits, *limits_of_values(models, sensitive), *of_people),
-                counts="records" if people is None else "people",
+                counts=counts,
                 peoples_ncp=peoples_ncp,
                 findings=findings,
             )
@@ -756,14 +792,14 @@ def _recounted(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Made:
+class Made:
     """A release to be written: what is known of it once its classes are. Nothing holds these longer than the tables.
 
     `was` are the kinds of columns that are of another one without the records that were left out. `as_read` gives
     records of class -1 the class that a reader puts them into.
     """
 
-    tables: dict[str, WatchedParts]
+    tables: dict[str, Any]  # each :class:`WatchedParts`, or what an engine has in its place
     description: Description
     report: Callable[[Verification], Report | KindReport]
     audited: Callable[[], tuple[NDArray[np.int32], NDArray[np.int32]] | None] = lambda: None
@@ -776,7 +812,8 @@ def _keyless_notes(large: LargeTable) -> Iterator[str]:
         yield note
 
 
-def _misfits(policy: Policy, anonymizer: Anonymizer, large: LargeTable, behind: PeopleBehind | None) -> Iterator[str]:
+def misfits_of(policy: Policy, anonymizer: Anonymizer, large: LargeTable, behind: PeopleBehind | None) -> Iterator[str]:
+    """Say what of a policy does not fit the columns of a table, and the people behind it."""
     wishing = {} if behind is None else wishing_of(k=behind.wishes is not None, l=behind.wished_l is not None)
     if large.people is not None:
         keyless = Keyless(large.schema.person, large.people.keyless, large.people.first_keyless, large.height)
@@ -794,7 +831,7 @@ def _misfits(policy: Policy, anonymizer: Anonymizer, large: LargeTable, behind: 
         yield from recoding_problems(anonymizer, recoding, attributes)
 
 
-def _description(
+def description_of(
     policy: Policy,
     large: LargeTable,
     other: tuple[str, Mapping[str, Any]] | None = None,
@@ -821,7 +858,8 @@ def _sensitive(column: CodedColumn) -> SensitiveDescription:
     return SensitiveDescription(attribute.kind, described_hierarchy(attribute.hierarchy, texts))
 
 
-def _key_notes(keys: Sequence[str]) -> Iterator[str]:
+def key_notes(keys: Sequence[str]) -> Iterator[str]:
+    """Say that columns which are left out may be keys of people, and were not compared."""
     if keys:
         listed = ", ".join(map(repr, keys))
         yield (

@@ -4,39 +4,83 @@ from __future__ import annotations
 
 import io
 import os
+import pickle
 import re
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from sfumato.engines.disk import PublishedColumns
+from sfumato.anonymizers.mondrian import Mondrian
+from sfumato.anonymizers.protocol import Anonymizer
+from sfumato.classes.statistics import ClassStatistics
+from sfumato.engines.disk import PublishedColumns, part_count
 from sfumato.engines.spark import SparkBatches, SparkEngine, run_on_spark
+from sfumato.engines.spark_counts import (
+    COUNTED_FROM,
+    Plan,
+    Published,
+    Shown,
+    class_sizes,
+    code_records,
+    counted_there,
+    counted_values,
+    evenly,
+    first_cuts,
+    on_groups,
+    publish_rows,
+    rows_here,
+    shown_columns,
+    solve_parts,
+)
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
+from sfumato.kernels.predicates import RuleArrays
+from sfumato.models.compiled import compile_counted
+from sfumato.models.says import smallest_allowed
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, silent
 from sfumato.release.description import PartFacts, TableFacts
-from sfumato.release.formulas import Formulas
-from sfumato.release.on_disk import ReleaseOnDisk, anonymize_on_disk, not_on_disk
-from sfumato.release.parts import TABLE, part_name
+from sfumato.release.formulas import Formulas, cells_like_formulas, frames_without_formulas, names_like_formulas
+from sfumato.release.on_disk import (
+    SEVERAL_PARTS,
+    STEPS,
+    Made,
+    ReleaseOnDisk,
+    TaskOnDisk,
+    allowed_memory,
+    description_of,
+    key_notes,
+    misfits_of,
+    not_on_disk,
+)
+from sfumato.release.parts import TABLE, part_name, write_parts
+from sfumato.release.task import refuse_open_findings, with_choice
 from sfumato.release.transaction import check_target
 from sfumato.table.columns import ValueReading
 from sfumato.table.header import checked_header
 from sfumato.table.large.batches import OpenedFile, checked_roles
+from sfumato.table.large.coding import CodedColumn, LargeTable
+from sfumato.table.large.memory import LEAST, gigabytes
 from sfumato.table.layout import Reading, missing_texts
 from sfumato.table.reading import named_source, with_roles
 from sfumato.table.repeated_keys import candidates
+from sfumato.table.schema import Kind
 from sfumato.table.sources.protocol import is_spark
-from sfumato.table.sources.spark import SparkSource, spark_source
+from sfumato.table.sources.spark import NO_WORKERS, SparkSource, asking_spark, spark_source
 from sfumato.table.sources.spark_server import spark_layout, spark_session, spark_table
 from sfumato.table.table import Table
 from sfumato.table.writing import Format, write_data
 from sfumato.table.written_forms import WrittenForm
+
+HELD = 90
+"""Bytes of memory that a record takes whose codes are here, at most about (70 to 90 were measured)."""
 
 # Parts of a release that Spark's workers write into a folder which they share with this machine.
 #
@@ -67,9 +111,12 @@ class PartWriter:
     table: str = TABLE  # the folder of the parts
 
     def __call__(self, part: tuple[int, bytes]) -> PartFacts:
-        """Write a part. Raises ``InputError`` when the folder is not that of the release, or cannot be written."""
+        """Write a part from its numbers; errors as of :meth:`write`."""
         number, numbers = part
-        frame = self.columns.frame(pl.read_ipc(io.BytesIO(numbers)))
+        return self.write(number, self.columns.frame(pl.read_ipc(io.BytesIO(numbers))))
+
+    def write(self, number: int, frame: pl.DataFrame) -> PartFacts:
+        """Write a part. Raises ``InputError`` when the folder is not that of the release, or cannot be written."""
         name, writing = part_name(number, self.format), Path(self.folder) / WRITING
         try:
             is_shared = (writing / TOKEN).read_text() == self.token
@@ -98,17 +145,63 @@ class WorkersWrite:
 
         Raises ``InputError`` when workers do not see the folder, or Spark goes away.
         """
+
+        def written(writer: PartWriter) -> list[PartFacts]:
+            return [facts for _, facts in run_on_spark(self.session, writer, _payloads(parts))]
+
+        return self._written(columns, folder, format, table, written)
+
+    def written_there(self, parts: _PartsThere, folder: Path, format: Format, table: str = TABLE) -> TableFacts:
+        """Write the parts of a table that lies on the cluster, all of them at once; errors as of a call."""
+
+        def written(writer: PartWriter) -> list[PartFacts]:
+            task = on_groups(_write_there, pickle.dumps((writer, parts.shown, parts.formulas)))
+            schema = "file string, sha256 string, rows bigint, cells binary, trouble string"
+            with asking_spark(NO_WORKERS):
+                found = parts.published.frame.groupBy("part").applyInArrow(task, schema).toArrow().to_pylist()
+            raise_all(InputError, sorted({part["trouble"] for part in found if part["trouble"]}))
+            for part in found:
+                parts.count_cells(pickle.loads(part["cells"]))
+            raise_all(InputError, [] if len(found) == parts.count else [NO_WORKERS])
+            return [PartFacts(part["file"], part["sha256"], part["rows"]) for part in found]
+
+        return self._written(PublishedColumns(parts.shown.names, {}), folder, format, table, written)
+
+    def _written(
+        self,
+        columns: PublishedColumns,
+        folder: Path,
+        format: Format,
+        table: str,
+        write: Callable[[PartWriter], list[PartFacts]],
+    ) -> TableFacts:
         writing, place, token = folder / WRITING, folder / table, secrets.token_hex(16)
         for made in (writing, place):
             made.mkdir()
         (writing / TOKEN).write_text(token)
-        writer = PartWriter(columns, str(folder.absolute()), format, token, table)
-        written = [facts for _, facts in run_on_spark(self.session, writer, _payloads(parts))]
+        written = write(PartWriter(columns, str(folder.absolute()), format, token, table))
         # An attempt that still runs finds no folder any more.
         shutil.rmtree(writing, ignore_errors=True)
         written.sort(key=lambda part: part.file)
         raise_all(InputError, [] if all((place / part.file).is_file() for part in written) else [NOT_SHARED])
         return TableFacts.in_parts(table, written, columns.names)
+
+
+def _write_there(told: bytes, rows: Any) -> Any:
+    """Write a file of a release, whose records Spark has brought together."""
+    import pyarrow as pa
+
+    writer, shown, formulas = pickle.loads(told)
+    number, frame = rows.column("part")[0].as_py(), shown.frame(rows)
+    facts, trouble, cells = PartFacts("", "", 0), "", cells_like_formulas([frame], names=False)
+    try:
+        if formulas != "keep":
+            frames_without_formulas({TABLE: frame}, formulas)
+        facts = writer.write(number, frame)
+    except SfumatoError as error:
+        trouble = str(error)
+    row = {"file": facts.file, "sha256": facts.sha256, "rows": facts.rows, "cells": pickle.dumps(cells)}
+    return pa.Table.from_pylist([{**row, "trouble": trouble}])
 
 
 def _payloads(parts: Iterable[pl.DataFrame]) -> Iterator[tuple[int, bytes]]:
@@ -173,20 +266,12 @@ def anonymize_on_spark(
     check_target(Path(folder), overwrite=overwrite)
     progress("asking Spark", 0, 1)
     with told_of_spark(), _found(source, policy) as found:
-        return anonymize_on_disk(
-            _opened(found, policy, seed),
-            policy,
-            folder,
-            memory=memory,
-            seed=seed,
-            threads=threads,
-            formulas=formulas,
-            overwrite=overwrite,
-            progress=progress,
-            audit=audit,
-            engine=SparkEngine(found.session),
-            writer=WorkersWrite(found.session) if written_by == "workers" else None,
-        )
+        writer = WorkersWrite(found.session) if written_by == "workers" else None
+        task = _TaskOnSpark(
+            Path(found.label), policy, Path(folder), allowed_memory(memory), seed, threads, formulas, overwrite,
+            progress, SparkEngine(found.session), writer, None if audit is None else Path(audit), found,
+        )  # fmt: skip
+        return task.begun(lambda: _opened(found, policy, seed))
 
 
 def written_by_problems(written_by: object) -> list[str]:
@@ -218,6 +303,146 @@ class _Found(NamedTuple):
     source: SparkSource
     session: Any
     label: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _TaskOnSpark(TaskOnDisk):
+    """A release of a table on Spark: by counts where that can be, else from records that come here."""
+
+    found: _Found
+    there: _OnCluster = field(default_factory=lambda: _OnCluster())
+
+    def released(self, opened: OpenedFile, spill: Path) -> ReleaseOnDisk:
+        """Make the release, and have the cluster forget what it kept for it."""
+        with ExitStack() as stack:
+            self.there.stack = stack
+            return super().released(opened, spill)
+
+    def coded(self, opened: OpenedFile, spill: Path) -> LargeTable:
+        """Give values their codes; records are coded here only where a release needs them here."""
+        with asking_spark():
+            records = int(self.found.source.frame.count())
+        policy = with_choice(self.policy, records)
+        if records < COUNTED_FROM or self.seed is not None or not self._by_counts(policy, opened):
+            return self._coded_here(policy, records, opened, spill)
+        self.there.stack.enter_context(evenly(self.found.session, records))
+        self.progress("counting values", 1, STEPS)
+        with named_source(self.source):
+            large, self.there.values = counted_values(self.found.source, opened, records)
+        failing, _ = self._rules(policy, large)
+        if failing:
+            return self._coded_here(policy, records, opened, spill)
+        refuse_open_findings(large, policy)
+        self.there.by_counts = True
+        return large
+
+    def _coded_here(self, policy: Policy, records: int, opened: OpenedFile, spill: Path) -> LargeTable:
+        """Bring records here; refuse where their codes take more memory than there may be."""
+        maker, need = policy.to_anonymizer(), LEAST + HELD * records
+        if isinstance(maker, Anonymizer) and records >= COUNTED_FROM and need > self.memory:
+            raise PolicyError(
+                f"engine: {maker.name} needs the codes of all {records:,} records on this machine here, about "
+                f"{gigabytes(need)}, and {gigabytes(self.memory)} may be used; give more with --memory, or let Spark "
+                "solve it by counts: strict mondrian without a seed, people, wishes, insensitive columns, class means, "
+                "and records that are left out"
+            )
+        return super().coded(opened, spill)
+
+    @staticmethod
+    def _by_counts(policy: Policy, opened: OpenedFile) -> bool:
+        return not policy.wishes and counted_there(policy.to_anonymizer(), policy.to_recoding(), opened.schema)
+
+    def _rules(self, policy: Policy, large: LargeTable) -> tuple[bool, Compiled]:
+        """Tell whether the whole table breaks a model; and the models, compiled."""
+        models = policy.to_models()
+        compiled = compile_counted(models, large.encoded, [column.occurrences for column in large.sensitive])
+        return not all(model.holds(compiled[1]).all() for model in models), compiled
+
+    def made(self, large: LargeTable, keys: Sequence[str], spill: Path) -> Made:
+        """Find the classes, and have what they publish laid out on the cluster."""
+        if not self.there.by_counts:
+            return super().made(large, keys, spill)
+        session, maker = self.found.session, self.policy.to_anonymizer()
+        assert isinstance(maker, Mondrian)
+        raise_all(PolicyError, list(misfits_of(self.policy, maker, large, None)))
+        _, (rules, _, values) = self._rules(self.policy, large)
+        plan = Plan.of(
+            large, values, rules, maker, self.policy.to_recoding(), smallest_allowed(self.policy.to_models())
+        )
+        self.progress("coding records", 2, STEPS)
+        coded = code_records(session, self.found.source, self.there.values, plan, large.height)
+        self.there.stack.callback(coded.close)
+        cuts, parts = first_cuts(coded, plan, lambda done: self.progress("cutting", done, done))
+        self.progress("partitioning", 3, STEPS)
+        solved = solve_parts(coded, plan, cuts, parts)
+        self.there.stack.callback(solved.close)
+        sizes = class_sizes(solved, plan)
+        losses = solved.facts.losses(plan, sizes)
+        forms = plan.recoding.forms_of(large.encoded.attributes)
+        report = self.report_of(large, forms, losses, (sizes.smallest, sizes.largest), (), tuple(key_notes(keys)))
+        shown = shown_columns(large, solved.facts, typed=self.policy.output.format == "parquet")
+        files = part_count(large.height)
+        published = publish_rows(solved, shown, secrets.token_bytes(32), files, large.height)
+        self.there.stack.callback(published.close)
+        parts_there = _PartsThere(published, shown, self._formulas)
+        return Made({TABLE: parts_there}, description_of(self.policy, large), report)
+
+    def written(self, name: str, parts: Any, folder: Path, kinds: Mapping[str, Kind]) -> TableFacts:
+        """Have the files written, here or by workers."""
+        if not isinstance(parts, _PartsThere):
+            return super().written(name, parts, folder, kinds)
+        format = self.policy.output.format
+        if not isinstance(self.writer, WorkersWrite) or parts.count == 1:
+            return write_parts(parts.frames(), folder, format, single=parts.count == 1, name=name)
+        return self.writer.written_there(parts, folder, format, name)
+
+
+Compiled = tuple[RuleArrays, ClassStatistics, list[tuple[int, NDArray[np.int32]]]]
+"""What :func:`~sfumato.models.compiled.compile_counted` returns."""
+
+
+@dataclass(eq=False, repr=False)
+class _OnCluster:
+    """What a task keeps on the cluster, and knows of it."""
+
+    stack: ExitStack = field(default_factory=ExitStack)
+    values: Sequence[tuple[pl.Series, CodedColumn]] = ()
+    by_counts: bool = False
+
+
+@dataclass(eq=False, repr=False)
+class _PartsThere:
+    """The files of a table whose records are on the cluster; cells that begin like a formula are counted."""
+
+    published: Published
+    shown: Shown
+    formulas: Formulas
+    cells: dict[str, int] = field(default_factory=dict)
+    escaped: bool = False
+
+    def __post_init__(self) -> None:
+        if self.formulas == "escape" and self.count > 1:
+            raise PolicyError(SEVERAL_PARTS)
+        self.cells = dict.fromkeys(names_like_formulas(self.shown.names), 1)
+
+    def count_cells(self, found: Mapping[str, int]) -> None:
+        """Add the cells of a file."""
+        for name, count in found.items():
+            self.cells[name] = self.cells.get(name, 0) + count
+
+    @property
+    def count(self) -> int:
+        """How many files there are."""
+        return self.published.files
+
+    def frames(self) -> Iterator[pl.DataFrame]:
+        """Yield the records of each file as they are written."""
+        for frame in rows_here(self.published, self.shown):
+            self.count_cells(cells_like_formulas([frame], names=False))
+            tables = {TABLE: frame}
+            without = tables if self.formulas == "keep" else frames_without_formulas(tables, self.formulas)
+            self.escaped |= without is not tables
+            yield without[TABLE]
 
 
 @contextmanager

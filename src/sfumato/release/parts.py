@@ -198,10 +198,7 @@ class TalliedRows:
 
 
 def parts_recount(
-    source: BatchSource,
-    description: Description,
-    scratch: Path | None = None,
-    people: NDArray[np.int32] | None = None,
+    source: BatchSource, description: Description, scratch: Path | None = None, people: NDArray[np.int32] | None = None
 ) -> Verification:
     """Recount a table that :func:`counted_by_record`, and say its roles; as :func:`recounted_in_parts`."""
     # Types do not matter for whether the columns are those of the structure.

@@ -20,7 +20,7 @@ from sfumato.errors import HierarchyError, PolicyError, raise_all
 from sfumato.findings.review import farthest_decide
 from sfumato.metrics.cell_losses import UNIT, cell_penalties, exact_sum, records_with
 from sfumato.metrics.losses import Losses
-from sfumato.models.reference import declared_values
+from sfumato.models.sensitive import declared_values
 from sfumato.numbers import counted, percent
 from sfumato.published import Published, sensitive_names
 from sfumato.recoding import Recoding
@@ -120,16 +120,16 @@ def _links(column: pl.Series, people: NDArray[np.int32]) -> bool:
 # They are published in sets where somebody said so (`sfumato.release.task`), or where the table is too small to ask.
 
 
-def exact_set_notes(generalized: GeneralizedTable, losses: Losses) -> Iterator[str]:
+def exact_set_notes(attributes: Sequence[EncodedAttribute], forms: Sequence[Form], losses: Losses) -> Iterator[str]:
     """Tell of nearly distinct values that are published in sets, and charge them as lost wholly, which they are.
 
     `losses`: as they are measured: a set of ten among a thousand values loses nearly nothing.
     """
-    height, weights = losses.records, {column.attribute.name: column.attribute.weight for column in generalized.columns}
+    height, weights = losses.records, {attribute.name: attribute.weight for attribute in attributes}
     exact = [
-        column.attribute
-        for column in generalized.columns
-        if column.form is Form.SET and _is_nearly_distinct(column.attribute, height)
+        attribute
+        for attribute, form in zip(attributes, forms, strict=True)
+        if form is Form.SET and _is_nearly_distinct(attribute, height)
     ]
     for attribute in exact:
         yield (
@@ -257,6 +257,8 @@ def _misfits(task: Task, anonymizer: Anonymizer, encoded: EncodedTable) -> list[
         )
     if task.policy.refine and getattr(anonymizer, "strata", None):
         problems.append("refine: moves records between classes, whatever their stratum; leave refine or strata out")
+    if task.policy.refine and getattr(anonymizer, "blind", False):
+        problems.append("refine: looks at who has which sensitive value; leave refine or blind out")
     if not problems:
         problems.extend(recoding_problems(anonymizer, task.recoding, encoded.attributes))
     return problems

@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Form
 from sfumato.errors import InputError, PolicyError
-from sfumato.published import PublishedTable
+from sfumato.published import Published, PublishedTable
 from sfumato.published.protocol import named
-from sfumato.recoding.cells import CellColumn, Cells, Domain, check_domain, filled_ends, in_form, read_cells
+from sfumato.recoding.cells import CellColumn, Domain, check_domain, filled_ends, in_form, read_cells
 from sfumato.recoding.choice import Recoding
-from sfumato.recoding.notation import STAR
+from sfumato.recoding.notation import STAR, Cells
 from sfumato.release.agreement import PublishedPolicy
 from sfumato.release.release import Release, as_pandas
-from sfumato.release.slopes import slope_bounds
 from sfumato.release.verify import read_release
 from sfumato.table.schema import Kind
 
@@ -69,6 +68,15 @@ class Figure:
         ]
         apart = f"; left out: {', '.join(left)}" if left else ""
         return f"{_text(self.estimate)} (from {_text(self.low)} to {_text(self.high)}; {self.records:,} records{apart})"
+
+    def _repr_html_(self) -> str:
+        """Show notebooks the figure, its bounds and what was left out."""
+        from sfumato.notebook import card, notebook_table
+
+        left = {"without bounds": self.unbounded, "missing": self.missing}
+        rows = [[_text(self.estimate), _text(self.low), _text(self.high), *map(str, left.values())]]
+        heads = ("estimate", "at least", "at most", *left)
+        return card("Figure", f"{self.records:,} records", notebook_table(heads, rows, range(len(heads))))
 
 
 def _text(value: Number) -> str:
@@ -133,6 +141,21 @@ class OpenRelease:
     def __repr__(self) -> str:
         """Count records and columns."""
         return f"OpenRelease({self.data.height:,} records; {', '.join(self.data.columns)})"
+
+    def _repr_html_(self) -> str:
+        """Show notebooks the columns and their roles; for the published values ask for ``data``."""
+        from sfumato.notebook import card, notebook_table
+
+        roles = {
+            **dict.fromkeys(self.quasi_identifying, "quasi-identifying"),
+            **dict.fromkeys(self.sensitive, "sensitive"),
+        }
+        rows = [[name, roles.get(name, "as it is")] for name in self.data.columns]
+        return card(
+            "Release, as its recipient has it",
+            f"{self.data.height:,} records",
+            notebook_table(("column", "role"), rows),
+        )
 
     @cached_property
     def columns(self) -> dict[str, CellColumn]:
@@ -399,6 +422,8 @@ class OpenRelease:
         solution = np.linalg.pinv(design)
         estimate = solution @ middle[target]
         if loose:
+            from sfumato.release.slopes import slope_bounds  # only a regression on one column needs it
+
             ends = slope_bounds(low[names[0]], high[names[0]], low[target], high[target])
         else:
             # Linear in the target: each record counts with the end that moves the coefficient farthest.
@@ -596,7 +621,11 @@ def open_release(release: Release | str | Path, *, domain: Domain | None = None)
     True
     """
     opened = read_release(release)
-    published = opened.published
+    return open_published(opened.published, opened.policy, domain or {})
+
+
+def open_published(published: Published, policy: PublishedPolicy, domain: Domain) -> OpenRelease:
+    """Open a published table; see :func:`open_release`."""
     if not isinstance(published, PublishedTable):
         raise InputError(
             f"is a release of the kind {published.kind}: no row of it is a record, so that no figure of records is "
@@ -611,9 +640,9 @@ def open_release(release: Release | str | Path, *, domain: Domain | None = None)
         published.data,
         published.quasi_identifying,
         published.sensitive,
-        opened.policy.recoding(),
-        _settings(opened.policy),
-        dict(domain or {}),
+        policy.recoding(),
+        _settings(policy),
+        dict(domain),
     )
     check_domain(found.domain, list(found.columns.values()))
     return found

@@ -12,7 +12,7 @@ import polars as pl
 
 from sfumato.errors import PolicyError, raise_all
 from sfumato.published import Published
-from sfumato.recoding.notation import MISSING_MEMBER, STAR
+from sfumato.recoding.notation import CELLS, MISSING_MEMBER, STAR
 from sfumato.registry import loaded
 from sfumato.release.audit import Audit, audit_written, folder_with_audit
 from sfumato.release.description import Description, TableFacts
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sfumato.drawing import Drawing
-    from sfumato.recoding.cells import Cells
+    from sfumato.recoding.cells import Domain
+    from sfumato.recoding.notation import Cells
     from sfumato.release.stored import Content
 
 
@@ -105,6 +106,7 @@ def _members(label: str) -> list[str]:
 
 
 NO_AUDIT = "audit: the release itself says who is who, so that no audit file is needed; leave it out"
+NO_CELLS = "cells: a database holds labels alone; write a folder"
 NO_PLACE = "audit: name the file with which people can be recounted; a database has no place for it"
 
 
@@ -210,6 +212,35 @@ class Release:
         """Name the papers behind the release: those of its anonymizer and of its models."""
         return str(loaded("sfumato.release.overview:papers")(self))
 
+    def draw(self, *, domain: Domain | None = None, seed: int | None = None) -> Release:
+        """Draw one value from each published cell, and return them as a release of their own, without labels.
+
+        Parameters
+        ----------
+        domain
+            As for :func:`sfumato.open_release`.
+        seed
+            For tests and studies; None draws anew each time.
+
+        Returns
+        -------
+        Release
+            A randomized table in an order of its own. It promises nothing, and says so.
+
+        Raises
+        ------
+        InputError
+            When the release is no generalized table.
+        PolicyError
+            When `domain` does not fit, or the promises are about people.
+
+        Notes
+        -----
+        Draws read the labels and `domain` alone, so that both together tell nothing that the labels do not.
+        """
+        drawn: Release = loaded("sfumato.release.cell_file:draw_release")(self, domain, seed)
+        return drawn
+
     def to_polars(self, table: str | None = None, *, cells: Cells = "label", seed: int | None = None) -> pl.DataFrame:
         """Return a published table, in random order, whose ordered categories have the order of the original.
 
@@ -282,6 +313,9 @@ class Release:
         audit: str | Path | None = None,
         formulas: Formulas = "keep",
         schema: None = None,
+        cells: Cells = "label",
+        domain: Domain | None = None,
+        seed: int | None = None,
     ) -> Path: ...
 
     @overload
@@ -304,6 +338,9 @@ class Release:
         audit: str | Path | None = None,
         formulas: Formulas = "keep",
         schema: str | None = None,
+        cells: Cells = "label",
+        domain: Domain | None = None,
+        seed: int | None = None,
     ) -> Path | str:
         """Write the release folder: its tables, ``release.json``, ``policy.toml``, ``report.json``, ``report.txt``.
 
@@ -331,6 +368,13 @@ class Release:
             Of a database: where the release shall lie. It must not be there yet, or be empty, or hold a release to
             overwrite and nothing else. SQLite has no schemas; there the names of the tables begin with it. An audit
             file has no place by itself then.
+        cells
+            Another form of quasi-identifying cells, in a second file beside the labels: that of :meth:`to_polars`, an
+            interval as text ``[low, high]``. ``release.json`` names it, and :func:`sfumato.verify` recounts it.
+        domain
+            As for :func:`sfumato.open_release`; ``release.json`` shows it.
+        seed
+            Of drawn cells, for tests and studies; None draws anew each time.
 
         Returns
         -------
@@ -343,14 +387,19 @@ class Release:
             When the folder cannot be written there.
         PolicyError
             When the format or what to do with formulas is unknown, or formulas are refused or cannot be escaped; also
-            when an audit file is asked for of a release that itself says who is who.
+            when an audit file is asked for of a release that itself says who is who, or when cells in this form cannot
+            be written there.
         """
         if format not in FORMATS:
             raise PolicyError(NO_FORMAT)
         raise_all(PolicyError, formula_problems(formulas))
         if audit is not None and self.description.people == "published":
             raise PolicyError(NO_AUDIT)
+        if cells not in CELLS:
+            raise PolicyError(f"cells must be one of {', '.join(CELLS)}")
         if is_database(folder):
+            if cells != "label":
+                raise PolicyError(NO_CELLS)
             self._save_in_database(str(folder), schema, overwrite, audit, formulas)
             return str(folder)
         if schema is not None:
@@ -362,7 +411,11 @@ class Release:
         kept = None if self.audit is None else private
         with folder_with_audit(target, kept, overwrite=overwrite) as (part, secret):
             facts = write_tables(published, part, format, self.codes, self.numbers)
-            write_texts(part, description.to_dict(tables=facts), self.report.for_release(), self.policy)
+            beside = None
+            if cells != "label":
+                write = loaded("sfumato.release.cell_file:write_cells")
+                beside = write(self, published, part, format, cells, domain=domain or {}, formulas=formulas, seed=seed)
+            write_texts(part, description.to_dict(tables=facts, cells=beside), self.report.for_release(), self.policy)
             if self.audit is not None:
                 file = facts["data"]
                 secret.write_text(self.audit.text(file.file, file.sha256), encoding="utf-8")

@@ -467,10 +467,7 @@ class Report:
 
 def loss_figures(losses: Losses, digits: int) -> dict[str, Any]:
     """Return every loss as plain values with that many significant digits; counts stay whole."""
-    figures = {
-        **dataclasses.asdict(losses),
-        "minimal_distortion": losses.minimal_distortion,
-    }
+    figures = {**dataclasses.asdict(losses), "minimal_distortion": losses.minimal_distortion}
     rounded = {name: _rounded(value, digits) for name, value in figures.items() if value is not None}
     # From the rounded loss: utility would otherwise show more digits of a loss near 1.
     return {**rounded, "utility": round(1.0 - rounded["normalized_ncp"], 12)}

@@ -8,12 +8,14 @@ from typing import Any, Protocol, runtime_checkable
 
 from sfumato.anonymizers.full_domain.incognito import Incognito
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress
+from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError
 from sfumato.hierarchy.lattice_search import LatticeSearch
 from sfumato.models.protocol import PrivacyModel
+from sfumato.policy.people import People
 from sfumato.policy.policy import Policy
 from sfumato.progress import beating, shown
-from sfumato.release.anonymize import rows_and_population
+from sfumato.release.anonymize import people_behind, rows_and_population
 from sfumato.release.problem import problem_of
 from sfumato.release.task import Arguments, Task, read_for_call
 from sfumato.table.schema import Schema
@@ -39,6 +41,7 @@ def search_lattice(
     threads: int | None = None,
     progress: Progress = shown,
     population: object = None,
+    people: People | None = None,
 ) -> LatticeSearch:
     """Search the lattice of full-domain generalizations, and return what was found instead of a release.
 
@@ -58,6 +61,9 @@ def search_lattice(
         Fraction of the records, 0 to 1, that may be left out.
     seed, threads, progress, population
         As for :func:`sfumato.anonymize`. The subset that is published is searched, not the whole table.
+    people
+        What is done about people who have several records; in a policy it says so itself. Classes of a node count
+        people then, whose records must be allowed to lie apart. Who is left out whole after a search is not in it.
 
     Raises
     ------
@@ -71,13 +77,27 @@ def search_lattice(
     searcher = Incognito() if anonymizer is None else anonymizer
     if given is not None:
         models, suppression_limit = given.to_models(), given.suppression_limit
-    policy = Arguments(models, searcher, suppression_limit=suppression_limit).policy(table, seed)
+        people = given.to_people() if people is None else people
+    policy = Arguments(models, searcher, suppression_limit=suppression_limit, people=people).policy(table, seed)
     rows, everybody = rows_and_population(table, given or policy, population)
     task = Task(rows, policy, seed=seed, threads=threads, progress=progress, population=everybody)
     if not isinstance(searcher, LatticeSearcher):
         raise PolicyError(f"anonymizer: {searcher.name} searches no lattice; give one that does, such as Incognito()")
 
-    def work(beat: Progress) -> LatticeSearch:
-        return searcher.search(problem_of(replace(task, progress=beat), searcher, task.encoded()))
+    return beating(progress, "encoding", lambda beat: _searched(replace(task, progress=beat), searcher))
 
-    return beating(progress, "encoding", work)
+
+def _searched(task: Task, searcher: LatticeSearcher) -> LatticeSearch:
+    problem = problem_of(task, searcher, task.encoded())
+    if (behind := people_behind(task)) is None:
+        return searcher.search(problem)
+    from sfumato.release.folding import solution_for_people
+
+    found = list[LatticeSearch]()
+
+    def solve(within: Problem) -> Partition:
+        found.append(searcher.search(within))
+        return searcher.solve(within)
+
+    solution_for_people(problem, behind, task, solve)
+    return found[-1]

@@ -26,10 +26,10 @@ from sfumato.release.description import Description, TableFacts, is_own_kind, un
 from sfumato.release.formulas import formula_problems
 from sfumato.release.transaction import MARK, SIGNATURE, unportable
 from sfumato.table.reading import read_written
-from sfumato.table.schema import Attribute, Kind, Schema, text_of
+from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.sources import open_source
-from sfumato.table.sources.protocol import CsvFormat, whole_where_whole
-from sfumato.table.writing import PLAIN, Codes, Format, sha256_of, write_data
+from sfumato.table.sources.protocol import CsvFormat
+from sfumato.table.writing import PLAIN, Codes, Format, sha256_of, single_numbers, write_data
 from sfumato.whole_files import read_regular_text
 
 
@@ -74,18 +74,6 @@ def _as_numbers(table: pl.DataFrame, numbers: Mapping[str, Kind], format: Format
         elif format != "parquet" and kind is Kind.NUMERIC:
             cells = zip(values.to_list(), starred.to_list(), strict=True)
             yield pl.Series(name, [STAR if star else value for value, star in cells], dtype=pl.Object)
-
-
-def single_numbers(labels: pl.Series, kind: Kind) -> pl.Series | None:
-    """Return labels as numbers or dates; None where one is none, or there is nothing but missing values.
-
-    A number counts where it is written back as the same text, so that a recipient recounts the same labels.
-    """
-    is_date = kind is Kind.DATE
-    values = labels.str.to_date("%Y-%m-%d", strict=False) if is_date else labels.cast(pl.Float64, strict=False)
-    if labels.is_null().all() or not text_of(values).eq_missing(labels).all():
-        return None
-    return values if is_date else whole_where_whole(values)
 
 
 def read_published_files(

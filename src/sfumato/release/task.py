@@ -25,10 +25,9 @@ from sfumato.findings.answers import OpenFindings, ReadTable, remarks_on, severe
 from sfumato.findings.review import Finding, Severity
 from sfumato.models.checks import promise_words
 from sfumato.models.protocol import PrivacyModel, Rule
-from sfumato.models.reference import compared_with_original
 from sfumato.models.rule_traits import TRAITS
 from sfumato.models.says import about_values, of_population, says
-from sfumato.models.sensitive import whole_table_models
+from sfumato.models.sensitive import compared_with_original, whole_table_models
 from sfumato.policy.columns import column_contradictions
 from sfumato.policy.parts import Wish
 from sfumato.policy.people import People

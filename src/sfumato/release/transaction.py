@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 from unicodedata import category
 
-from sfumato.errors import InputError, SfumatoError
+from sfumato.errors import InputError, SfumatoError, said_plainly
 from sfumato.table.databases.address import is_database_path
 from sfumato.whole_files import SPILL, beside, lock_folder, new_locked_folder, remove_unless_used, sync, unfinished
 
@@ -484,21 +484,12 @@ def folder_and_audit(
     target: Path, audit: Path | None, *, overwrite: bool = False, around: Path | None = None
 ) -> Iterator[tuple[Path, Path]]:
     """Give a new folder and a private file; both take their places in one transaction, see :func:`whole_folder`."""
-    with _said_plainly(target):
+    with said_plainly(f"{target}: the release", "; nothing was changed"):
         check_target(target, overwrite=overwrite)
         # A link to a release stays, and what it leads to is replaced.
         target = Path(os.path.realpath(target))
         with together(target, audit, around, overwrite=overwrite) as (part, secret):
             yield part, secret
-
-
-@contextmanager
-def _said_plainly(target: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else "unknown reason"
-        raise InputError(f"{target}: the release cannot be written ({reason}); nothing was changed") from None
 
 
 def check_target(target: Path, *, overwrite: bool) -> None:

@@ -18,22 +18,24 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError, SfumatoError, VerificationError, raise_all
 from sfumato.models.checks import Check, Outcome
-from sfumato.models.reference import compared_with_original
 from sfumato.models.says import of_population
+from sfumato.models.sensitive import compared_with_original
 from sfumato.progress import Progress, beating, shown
 from sfumato.published import Published
 from sfumato.published.checks.generalized import Attested, Verification, suppression_check
 from sfumato.published.checks.recount import recount
 from sfumato.published.protocol import Roles, roles_of
-from sfumato.registry import OWN_KINDS
+from sfumato.registry import OWN_KINDS, loaded
 from sfumato.release.agreement import PublishedPolicy, attack_checks, label_checks, policy_checks, table_differences
 from sfumato.release.audit import Audit
 from sfumato.release.description import (
+    CellFacts,
     Description,
     TableFacts,
     build_model,
     described_models,
     own_kind,
+    read_cell_facts,
     read_description,
 )
 from sfumato.release.release import Release
@@ -59,6 +61,12 @@ class ReleaseFolder:
     description: Description
     files: Mapping[str, TableFacts]  # what ``release.json`` says of the file of each table
     policy: PublishedPolicy
+    cells: CellFacts | None = None  # of the file beside the labels
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Columns of all tables."""
+        return tuple(name for entry in self.files.values() for name in entry.columns)
 
     def read(self) -> tuple[Published, tuple[Check, ...]]:
         """Read every table; tell of each file whether it is the one that was written.
@@ -120,7 +128,7 @@ def mark_of(folder: Path) -> str:
 def opened_folder(folder: Path, mark: str) -> ReleaseFolder:
     """Return a folder whose ``release.json`` has been read."""
     description, files = read_description(mark)
-    return ReleaseFolder(folder, description, files, PublishedPolicy.of_folder(folder))
+    return ReleaseFolder(folder, description, files, PublishedPolicy.of_folder(folder), read_cell_facts(mark))
 
 
 Engine = Literal["auto", "memory", "spark"]
@@ -327,6 +335,8 @@ def _recount_on_spark(address: str) -> Verification:
                 "engine: Spark counts the records of generalized tables, class by class. This release is about people, "
                 "of another kind, or about single published values; use --engine memory"
             )
+        if read_cell_facts(folder.texts[MARK]) is not None:
+            raise _CannotCountError("engine: Spark recounts no second form of cells; use --engine memory")
         counted = parts_recount(folder.records(), folder.description)
         beside = partial(stored_text_checks, folder.texts, folder.description.suppression_limit)
         first = (*folder.checks(counted.records), *label_checks(folder.policy, None))
@@ -341,7 +351,12 @@ def _recount_folder(folder: Path, audit: Path | None, population: Table | None, 
         found: Verification = OWN_KINDS[kind].verify_folder(folder, mark)
         return found
     opened = opened_folder(folder, mark)
-    if not whole and population is None and any(entry.parts for entry in opened.files.values()):
+    if (
+        not whole
+        and population is None
+        and opened.cells is None
+        and any(entry.parts for entry in opened.files.values())
+    ):
         from sfumato.release.parts import recounted_in_parts
 
         rows = sum(entry.rows for entry in opened.files.values())
@@ -361,7 +376,7 @@ def judge_description(
 
 
 def _beside(opened: ReleaseFolder, mark: str) -> Callable[..., tuple[Check, ...]]:
-    tables = [entry.file for entry in opened.files.values()]
+    tables = [entry.file for entry in opened.files.values()] + ([opened.cells.file.file] if opened.cells else [])
     folders = [entry.file for entry in opened.files.values() if entry.parts]
     limit = opened.description.suppression_limit
     return partial(text_checks, opened.path, mark, tables, limit, folders=folders)
@@ -380,6 +395,8 @@ def recounted(
     `mark`: the text of its ``release.json``. `published`, `integrity`: as ``opened.read()`` returns them.
     """
     people = None if audit is None else _people_of(audit, opened, published.tables["data"].height)
+    if opened.cells is not None:
+        integrity = (*integrity, *loaded("sfumato.release.cell_file:cell_checks")(opened, published))
     return _recount(published, opened.description, opened.policy, integrity, _beside(opened, mark), people, population)
 
 

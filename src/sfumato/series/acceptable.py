@@ -79,6 +79,8 @@ def _of_format(policy: Policy) -> Iterator[str]:
     """Say in which formats the releases of a series cannot be compared with each other."""
     if policy.output.format not in PLAIN:
         yield f"output.format: a series is written as {' or '.join(PLAIN)}; take one of them"
+    if policy.output.cells is not None:
+        yield "output.cells: a series publishes labels alone; leave it out"
 
 
 def _of_orders(policy: Policy) -> Iterator[str]:

@@ -291,11 +291,7 @@ NEEDS_KEY = "it needs --key, the column that says who is in several releases"
 
 
 class _Known(NamedTuple):
-    """What an attacker knows of people: which classes of each release cover them, and with which release they came.
-
-    People of whom the same is known are one: `times` int64 (n,) says how many they are. `came` int64 (n,) from 0,
-    `records` int64 (n,) how many rows each has.
-    """
+    """What an attacker knows: classes that cover people, when they `came`, their `records`; alike ones are `times`."""
 
     covers: list[Covering]
     came: NDArray[np.int64]

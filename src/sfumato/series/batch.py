@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all, raise_together, said_of
+from sfumato.errors import InputError, PolicyError, SfumatoError, attempt, raise_all, raise_together, said_of
 from sfumato.numbers import counted
 from sfumato.policy.policy import Policy
 from sfumato.series.description import WAYS
@@ -88,16 +88,16 @@ def read_batch(
     """
     known, label, errors = ledger.state.frozen, label_of(source, ledger.policy.source.table), list[SfumatoError]()
     policy = ledger.policy if known is None else known.settled(ledger.policy).beside(source)
-    table = _tried(lambda: _read(source, policy), errors)
+    table = attempt(lambda: _read(source, policy), errors)
     header, key = _key_of(source, policy, ledger.column)
     frozen = known if known is not None or table is None or header is None else Frozen.of(table, header.names)
     questions = list[SfumatoError]()
-    found = None if key is None else _tried(lambda: _named(label, lambda: ledger.tags(key, key_form)), questions)
+    found = None if key is None else attempt(lambda: _named(label, lambda: ledger.tags(key, key_form)), questions)
     tags, spellings = (None, None) if found is None else found
     typed, encoded = None, None
     if table is not None and frozen is not None:
-        typed = _tried(lambda: _named(label, lambda: frozen.typed(table)), errors)
-        encoded = _tried(lambda: encode(typed or table), errors)
+        typed = attempt(lambda: _named(label, lambda: frozen.typed(table)), errors)
+        encoded = attempt(lambda: encode(typed or table), errors)
     problems = [
         *(() if tags is None else _people_problems(tags, ledger, everybody=everybody, known=not leave_out_known)),
         *(() if header is None or frozen is None else _new_columns(header, frozen)),
@@ -177,14 +177,6 @@ def _named(label: str, work: Callable[[], Result]) -> Result:
         return work()
     except SfumatoError as error:
         raise said_of(label, error) from None
-
-
-def _tried(work: Callable[[], Result], errors: list[SfumatoError]) -> Result | None:
-    try:
-        return work()
-    except SfumatoError as error:
-        errors.append(error)
-        return None
 
 
 def _key_of(source: object, policy: Policy, key: PersonKey) -> tuple[Header | None, pl.Series | None]:

@@ -357,12 +357,7 @@ def invariant_classes(published: PublishedTable) -> pl.DataFrame | None:
         return None
     texts = {name: text_of(published.data[name]) for name in published.quasi_identifying}
     frame = pl.DataFrame(
-        {
-            CLASS: numbers,
-            FAKES: fakes,
-            VALUE: text_of(published.data[published.sensitive[0]]),
-            **texts,
-        }
+        {CLASS: numbers, FAKES: fakes, VALUE: text_of(published.data[published.sensitive[0]]), **texts}
     )
     return (
         frame.group_by(CLASS)

@@ -619,12 +619,7 @@ class Series:
         )
 
     def withdraw(
-        self,
-        people: object,
-        *,
-        most_lost: float = 0.1,
-        key_form: str | None = None,
-        seed: int | None = None,
+        self, people: object, *, most_lost: float = 0.1, key_form: str | None = None, seed: int | None = None
     ) -> Step:
         """Publish the next release of an appended series without people who withdrew their consent.
 

@@ -259,11 +259,7 @@ def _folder(project: Path | None) -> Iterator[Path]:
 
 
 def _new_private(prefix: str) -> Path:
-    """Name a temporary folder that does not exist yet.
-
-    Whoever makes it does so where it is also removed: a program that is stopped while it makes a folder would never
-    learn the name.
-    """
+    """Name a new temporary folder; who removes it makes it, as a program that stops meanwhile never learns of it."""
     return Path(tempfile.gettempdir()) / f"{prefix}{secrets.token_hex(8)}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +52,19 @@ def _verification(request: Request) -> Response:
             kind=state.opened.published.kind.replace("-", " "),
             limits=state.opened.published.limits,
             policy=state.opened.policy.text or "",
+            pictures=_pictures(state.opened.published),
         )
     )
     return Response(shown, media_type="text/html")
+
+
+PICTURES = {"traces": "sfumato.kinds.traces.forms:pictures"}
+"""Kind → what draws its published tables: SVG by title."""
+
+
+def _pictures(published: Any) -> dict[str, str]:
+    module, _, name = PICTURES.get(published.kind, "").partition(":")
+    return getattr(import_module(module), name)(published.tables) if module else {}
 
 
 def _recount(request: Request) -> Response:

@@ -22,6 +22,7 @@ from sfumato.table.written_forms import (
     MARKS,
     PLAIN,
     SPANS,
+    WHOLE,
     DateForm,
     NumberForm,
     WrittenForm,
@@ -266,13 +267,16 @@ _UNITS = frozenset(
     u/l""".split()  # noqa: SIM905
 )
 """Units that a message may show: they are known before any value is read. In small letters."""
-_NUMBER_LIKE = r"^[^0-9]{0,12}[0-9][0-9.,'’ʼ´_\s\u00a0\u202f\u2009]*(?:[eE][+\-]?[0-9]+)?[^0-9]{0,16}$"
-_WRITTEN = r"[0-9.,]\s*-+(\s|$)|[x*]\s?10|^\(|^[+-]\s|[^\x00-\x7f]"
+_NUMBER_LIKE = (
+    r"^[^0-9]{0,12}[0-9][0-9.,'’ʼ´_\s\u00a0\u202f\u2009]*"
+    r"(?:[eEdD][+\-]?[0-9]+)?(?:[^0-9]{0,16}|[^0-9]{1,8}[23]|\s*10\^[0-9]+[^0-9]{1,8})$"
+)
+_WRITTEN = r"[0-9.,]\s*-+(\s|$)|[0-9][dD][+-]?[0-9]|[x*]\s?10|^\(|^[+-]\s|[^\x00-\x7f]"
 """Signs behind a number or apart from it, brackets, and digits and signs of other scripts."""
 _DATE_LIKE = (
     r"^[0-9]{1,4}[./\-, _].*[0-9]|^-?[0-9]+:[0-9]{2}|[0-9]\p{L}{3}[0-9]|^[0-9]{1,4}[^0-9]+[0-9]|[년年月]"
     r"|^[0-9]{1,2}\p{L}+ |^/date\(|^\p{L}{2,}[., \-/].*[0-9]{4}|^[\[\"'][0-9].*[0-9][\]\"']$|^[0-9]{8}[ T]|^p[0-9t]"
-    r"|^[0-9]+ ?\p{L}|^\p{L}{1,2}[0-9]+\."
+    r"|^\*\s|^«|^\p{L}{3,}[., ]+[0-9]{1,2},? +[0-9]{2}$|^[0-9]+ ?\p{L}|^\p{L}{1,2}[0-9]+\."
 )
 _GROUPED = r"^[+\-]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+$"
 _UNGROUPED = r"^[+\-]?[0-9]{1,3}$"
@@ -283,7 +287,7 @@ _DAYS = (
         for mark in "./- "
         for form in ("dd.mm.yyyy", "mm.dd.yyyy", "yyyy.mm.dd", "dd.mm.yy", "mm.dd.yy")
     ),
-    *("yy/mm/dd", "yy-mm-dd"),
+    *("yy/mm/dd", "yy-mm-dd", "mon dd, yy", "mon dd yy"),
     *(f"dd{mark}mon{mark}{year}" for mark in " -/." for year in ("yyyy", "yy")),
     *(form for mark in "-/." for form in (f"yyyy{mark}mon{mark}dd", f"mon{mark}dd{mark}yyyy")),
     *("dd. mon yyyy", "mon dd, yyyy", "mon dd yyyy", "ddmonyyyy", "yyyymmdd", "yyyy. mon dd", "yyyy mon dd"),
@@ -291,6 +295,8 @@ _DAYS = (
 _CLOCKS = ("hh:mm", "hh:mm:ss", "hh:mm am", "hh:mm:ss am", "hh:mmz", "hh:mm:ssz")
 _MONTHS = ("yyyy-mm", "mm/yyyy", "mm.yyyy", "mm-yyyy", "yyyy/mm", "mon yyyy", "mon-yyyy", "mon-yy", "yyyy mon")
 _DATES = (*_DAYS, *(f"{day} {clock}" for day in _DAYS for clock in _CLOCKS), *_CLOCKS[:4], *_MONTHS)
+_TURNED = ("yyyy-dd-mm", "yyyy/dd/mm", "yyyy.dd.mm")
+"""Forms that are tried where no other one fits."""
 _LAST_YEAR = 2300
 """Later years are of another era, such as that of Buddha."""
 
@@ -323,6 +329,7 @@ def proposals(known: pl.Series, share: float = 1.0) -> list[Proposal]:
         found += _numbers(known, sample, share)
     if _fits(sample.str.contains(_DATE_LIKE), share):
         found += _dates(known, sample, share)
+        found += [] if found else _dates(known, sample, share, _TURNED)
         found += [] if found else _spans(known, sample, share)
     return found
 
@@ -403,11 +410,11 @@ def _may_be_grouped_codes(known: pl.Series, form: WrittenForm, fraction: bool) -
 
 
 _BESIDE = (
-    r"[0-9.,][\s\u00a0\u202f]*([^0-9.,\s][^0-9]*)$",
+    r"[0-9.,][\s\u00a0\u202f]*([^0-9.,\s][^0-9]*|[^0-9.,\sed][^0-9]{0,8}[23]|10\^[0-9]+[^0-9]{1,8})$",
     r"^([^0-9+\-.,]*?[^0-9+\-,\s])[\s\u00a0\u202f]*[+\-]?[.,]?[0-9]",
 )
 """What stands behind and before a number."""
-_SIGNS = ((r"^\((.*)\)$", "$1"), (r"(.*[0-9.,])\s*-\s*$", "$1"), (r"^[+-]\s*", ""))
+_SIGNS = ((WHOLE, "$1"), (r"^\((.*)\)$", "$1"), (r"(.*[0-9.,])\s*-\s*$", "$1"), (r"^[+-]\s*", ""))
 
 
 def _unit(sample: pl.Series, share: float) -> tuple[str | None, bool]:
@@ -480,9 +487,9 @@ def _used(known: pl.Series, form: WrittenForm) -> WrittenForm:
     return WrittenForm(form.decimal if needs_decimal else None, form.thousands if is_grouped else None, form.unit)
 
 
-def _dates(known: pl.Series, sample: pl.Series, share: float) -> Iterator[Proposal]:
+def _dates(known: pl.Series, sample: pl.Series, share: float, forms: Sequence[str] = _DATES) -> Iterator[Proposal]:
     first, past = plain_days(sample.head(_FIRST)).to_list(), list[pl.Series]()
-    for form in _DATES:
+    for form in forms:
         date = date_form(form)
         if not any(date.fits(text) for text in first):
             continue
@@ -520,7 +527,10 @@ def _spans(known: pl.Series, sample: pl.Series, share: float) -> Iterator[Propos
     for form in SPANS:
         fits = all(_fits(date_form(form).read(texts).is_not_null(), share) for texts in (sample, known))
         if fits and (form != "duration" or known.str.contains("(?i)^p|[0-9][^0-9]+[0-9]").any()):
-            yield Proposal(Kind.NUMERIC, WrittenForm(dates=form))
+            # Letters behind numbers may be debit and credit, as S and H are in German.
+            letters = known.str.to_lowercase().str.replace_all(r"[^a-z]", "").unique().to_list()
+            if sorted(letters) != ["h", "s"]:
+                yield Proposal(Kind.NUMERIC, WrittenForm(dates=form))
 
 
 _FEWEST_CODES = 10
@@ -558,6 +568,8 @@ def question_of_text(
     if parsed.kind is not Kind.CATEGORICAL or parsed.known.is_empty():
         return None
     if parsed.known.head(_SAMPLE).str.contains(_DIGITS).all() and parsed.known.str.contains(_DIGITS).all():
+        if packed := packed_days(name, parsed.known):
+            return packed
         has_zeros = parsed.known.str.contains("^0[0-9]").any()
         return _about_zeros(name) if has_zeros and parsed.known.str.len_bytes().n_unique() > 1 else None
     if found := proposals(parsed.known):
@@ -566,7 +578,8 @@ def question_of_text(
     is_code = bool(_CODE_NAME.search(name)) and parsed.known.str.len_chars().n_unique() == 1
     stray = None if is_code else strays(parsed.known)
     if stray is not None:
-        return _about_strays(name, stray, mask(stray.way))
+        strange = parsed.known.filter(stray.way.read(parsed.known).is_null())
+        return stray if _says_nothing(strange) else _about_strays(name, stray, mask(stray.way))
     several = has_several_units(parsed.known)
     if several:
         return InputError(
@@ -578,7 +591,38 @@ def question_of_text(
             f"column {name!r} holds numbers whose fractions begin with a point in some and a comma in others; write "
             f"all alike, or read it as text: --categorical {_quoted(name)}"
         )
+    if _are_days_of_another_language(parsed.known):
+        return InputError(
+            f"column {name!r} holds a year, a number up to 31 and a word in each record, as days in a language have "
+            f"that is not known; write them as 2024-12-31, or read it as text: --categorical {_quoted(name)}"
+        )
     return _about_forms(name, parsed.known)
+
+
+_NO_VALUE = ("na", "n/a", "#n/a", "<na>", "nan", "null", "(null)", "\\n")
+"""What programs write, among numbers or dates, where there is no value; in small letters."""
+
+
+def _says_nothing(texts: pl.Series) -> bool:
+    """Tell whether texts among numbers or dates can be nothing but a program's word for a missing value."""
+    return bool(texts.str.strip_chars().str.to_lowercase().is_in(_NO_VALUE).all())
+
+
+def _are_days_of_another_language(known: pl.Series) -> bool:
+    """Tell whether each text has a year, a day of a month and words, of which there are as many as months, or fewer."""
+    if len(known) > _SAMPLE and not _are_days_of_another_language(known.head(_SAMPLE)):
+        return False
+    texts = plain_days(known)
+    numbers = texts.str.extract_all("[0-9]+")
+    if not (numbers.list.len() == 2).all() or known.n_unique() < _FEWEST_CODES:
+        return False
+    first, second = (numbers.list.get(place).cast(pl.Int64, strict=False) for place in (0, 1))
+    years, days = (first, second) if first.is_between(1850, 2100).all() else (second, first)
+    words = texts.str.replace_all(r"[^\p{L}\p{M}]+", " ").str.strip_chars()
+    return bool(
+        years.is_between(1850, 2100).all() and days.is_between(1, 31).all() and days.n_unique() >= _FEWEST_ALIKE
+        and (words.str.len_chars() > 0).all() and 3 <= words.n_unique() <= 12
+    )  # fmt: skip
 
 
 def _about_forms(name: str, known: pl.Series) -> InputError | None:
@@ -613,6 +657,8 @@ def question_of_codes(name: str, known: pl.Series) -> InputError | None:
     length = digits_each(known)
     if length is None:
         return None
+    if packed := packed_days(name, known):
+        return packed
     if length in _DIGITS_OF_DAYS and _read_as_days(known, _DIGITS_OF_DAYS[length]):
         return InputError(
             f"column {name!r} holds numbers of {length} digits that all read as dates; say what they are: dates "
@@ -645,6 +691,24 @@ def digits_each(known: pl.Series) -> int | None:
         return None
     length = _one_length(known)
     return None if length is None or known.n_unique() < _FEWEST_CODES else length
+
+
+_PACKED = {6: ("yymmdd", "ddmmyy", "mmddyy"), 8: ("ddmmyyyy", "mmddyyyy")}
+"""Forms of days without a sign between, by their digits; ``yyyymmdd`` is asked about beside codes."""
+
+
+def packed_days(name: str, known: pl.Series) -> InputError | None:
+    """Ask about digits that all read as days in a form that nobody would take for granted."""
+    length = digits_each(known)
+    forms = [form for form in _PACKED.get(length or 0, ()) if _read_as_days(known, form)]
+    if not forms or (length in _DIGITS_OF_DAYS and _read_as_days(known, _DIGITS_OF_DAYS[length or 0])):
+        return None
+    found = [set_word("dates", form, name) for form in forms]
+    numbers = f"{set_word('kind', 'numeric', name)}"
+    return InputError(
+        f"column {name!r} holds {length} digits that all read as days; say what they are: days ({' or '.join(found)}), "
+        f"codes (--categorical {_quoted(name)}) or numbers ({numbers})"
+    )
 
 
 def _read_as_days(known: pl.Series, form: str) -> bool:
@@ -921,7 +985,8 @@ def _text_among_types(column: pl.Series, attribute: Attribute, reading: ValueRea
 def _proposed(column: pl.Series, proposal: Proposal, reading: ValueReading) -> TypedColumn:
     """Read a column in the only way in which all of it reads, and say so."""
     parsed = parse_texts(column, None, reading.missing, strip=reading.strip, way=proposal.way)
-    remarks = _remarks(column.name, parsed, 0)
+    strange = int(parsed.strangers.sum())
+    remarks = _remarks(column.name, parsed, strange)
     if not remarks:
         words = _spelled(proposal.form)
         remarks = (f"Column {column.name!r}: every value was read as a {_what(proposal)}, written as {words}.",)
@@ -965,7 +1030,7 @@ def _parsed(column: pl.Series, kind: Kind | None, attribute: Attribute, reading:
     return TypedColumn(parsed.values, parsed.kind, remarks)
 
 
-_WRAPPED = (r'^="(.*)"$', r"^'([0-9].*?)'?$")
+_WRAPPED = (r'^="(.*)"$', r"^=([+-]?[0-9][0-9.,]*)$", r"^'([0-9].*?)'?$")
 """Codes as spreadsheets are told to keep them: as a formula, or behind an apostrophe."""
 
 

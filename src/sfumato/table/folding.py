@@ -93,11 +93,7 @@ def distinct_numbers(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 class _Several(NamedTuple):
-    """Those who have several records.
-
-    people : int64, their numbers. rows : int64, the places of their records. starts : int64, where those of each begin.
-    owner : int64, the number of the person behind each.
-    """
+    """Those with several records: people; rows, their records; starts of each; owner, the person of each record."""
 
     people: NDArray[np.int64]
     rows: NDArray[np.int64]
@@ -190,10 +186,7 @@ def _value_by_value(
 
 
 def _content_of(
-    table: EncodedTable,
-    more: Sequence[NDArray[np.generic] | None],
-    order: NDArray[np.int64],
-    starts: NDArray[np.int64],
+    table: EncodedTable, more: Sequence[NDArray[np.generic] | None], order: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> NDArray[np.uint64]:
     """Return a number for the records of each person, in whatever order they stand; uint64 (p,)."""
     columns = [table.codes]

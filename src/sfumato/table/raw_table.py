@@ -221,12 +221,7 @@ class RawTable:
         return self._read[name]
 
 
-def open_table(
-    source: object,
-    *,
-    reading: Reading | None = None,
-    **former: Unpack[FormerReading],
-) -> RawTable:
+def open_table(source: object, *, reading: Reading | None = None, **former: Unpack[FormerReading]) -> RawTable:
     """Open a table whose columns have no roles yet.
 
     Parameters

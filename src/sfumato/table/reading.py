@@ -17,14 +17,7 @@ from sfumato.errors import InputError, PolicyError, SchemaError, SfumatoError, r
 from sfumato.former import FormerReading, reading_of_call
 from sfumato.parallel import each, worth_starting
 from sfumato.progress import Progress, beating, silent
-from sfumato.table.columns import (
-    TypedColumn,
-    ValueReading,
-    is_text,
-    kept_column,
-    read_attribute,
-    with_missing,
-)
+from sfumato.table.columns import TypedColumn, ValueReading, is_text, kept_column, read_attribute, with_missing
 from sfumato.table.databases.address import is_database
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.header import Header, assign_roles, checked_header, columns_of
@@ -226,12 +219,7 @@ def _refuse_no_schema(schema: object) -> None:
 
 
 def _table(
-    source: TableSource,
-    header: Header,
-    schema: Schema,
-    reading: ValueReading,
-    label: str,
-    keys: Sequence[str] = (),
+    source: TableSource, header: Header, schema: Schema, reading: ValueReading, label: str, keys: Sequence[str] = ()
 ) -> Table:
     assignment = assign_roles(header, schema)
     errors = list(assignment.errors)

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError, SfumatoError, said_of
 from sfumato.kernels.csv_lines import join_labels
 from sfumato.table.distinct import distinct_of
-from sfumato.table.schema import text_of
+from sfumato.table.schema import Kind, text_of
 from sfumato.table.sources import open_source
-from sfumato.table.sources.protocol import CsvFormat
+from sfumato.table.sources.protocol import CsvFormat, whole_where_whole
 
 
 def check_read_back(frame: pl.DataFrame, path: Path) -> None:
@@ -269,3 +269,15 @@ def _header(frame: pl.DataFrame) -> bytes:
 def _portable(frame: pl.DataFrame) -> pl.DataFrame:
     # Categories carry the name of their private register into the file; text does not, and packs as well.
     return frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
+
+
+def single_numbers(labels: pl.Series, kind: Kind) -> pl.Series | None:
+    """Return labels as numbers or dates; None where one is none, or there is nothing but missing values.
+
+    A number counts where it is written back as the same text, so that a recipient recounts the same labels.
+    """
+    is_date = kind is Kind.DATE
+    values = labels.str.to_date("%Y-%m-%d", strict=False) if is_date else labels.cast(pl.Float64, strict=False)
+    if labels.is_null().all() or not text_of(values).eq_missing(labels).all():
+        return None
+    return values if is_date else whole_where_whole(values)

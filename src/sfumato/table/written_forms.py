@@ -36,13 +36,15 @@ _CLOCK = "(?P<minutes>[0-5][0-9]):(?P<seconds>[0-5][0-9](?:[.,][0-9]+)?)"
 SPANS = {
     # Hours have no fraction here: what stands before a point are days.
     "hhh:mm": ("^(?P<hours>[0-9]+):(?P<minutes>[0-5][0-9])$",),
-    "mmm:ss": ("^(?P<minutes>[0-9]+):(?P<seconds>[0-5][0-9])$",),
+    "mmm:ss": ("^(?P<minutes>[0-9]+):(?P<seconds>[0-5][0-9](?:[.,][0-9]+)?)$",),
     "hhh:mm:ss": (f"^(?P<hours>[0-9]+):{_CLOCK}$",),
     "duration": (
         rf"^p(?:{_W}w)?(?:{_D}d)?(?:t(?:{_H}h)?(?:{_M}m)?(?:{_S}s)?)?$",
         rf"^{_D} ?d\p{{L}}*,? ?{_H}:(?P<minutes>[0-5][0-9])(?::(?P<seconds>[0-5][0-9](?:\.[0-9]+)?))?$",
         rf"^(?P<days>[0-9]+)\.(?P<hours>[0-2][0-9]):{_CLOCK}$",
         "^(?P<hours>[0-9]+) ?h ?(?P<minutes>[0-5][0-9])$",
+        rf"^(?:{_D} ?(?:日|天|일) ?)?(?:{_H} ?(?:時間|小时|小時|시간) ?)?"
+        rf"(?:{_M} ?(?:分钟|分鐘|分|분) ?)?(?:{_S} ?(?:秒|초))?$",
         rf"^(?:{_W} ?(?:w|weeks?|wochen?|semaines?|semanas?|settiman[ae]|veck(?:a|or))\.?,? ?)?"
         rf"(?:{_D} ?(?:d|days?|tage?n?|j|jours?|d[ií]as?|giorni|dagar)\.?,? ?)?"
         rf"(?:{_H} ?(?:h|hrs?|hours?|std|stunden?|heures?|horas?|ore|timmar)\.?,? ?)?"
@@ -74,6 +76,8 @@ _SIGNS = {
 _ASCII = {**_DIGITS, **_SIGNS}
 _RAISED = {**dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-", strict=True))}
 _POWER = r"([0-9])\s*[×x·⋅*]\s*10\s*\^?\s*([+\-]?[0-9]{1,3})$"
+_POINT_ABOVE, _FORTRAN = r"^([+\-]?[0-9]+)·([0-9]+)$", r"^([+\-]?[0-9]*\.[0-9]+)d([+\-]?[0-9]{1,3})$"
+"""Fractions behind a point in the middle of the line, and powers of ten as Fortran has them."""
 _PARTS = (("½", "5"), ("¼", "25"), ("¾", "75"))
 
 
@@ -89,19 +93,29 @@ def plain_signs(texts: pl.Series) -> pl.Series:
         raised = lowered.str.contains("[×x·⋅*] ?10[⁻⁰¹²³⁴-⁹]+$")
         if raised.any():
             lowered = lowered.str.replace_many(list(_RAISED), list(_RAISED.values())).zip_with(raised, lowered)
+        lowered = lowered.str.replace(_POINT_ABOVE, "$1.$2")
+    lowered = lowered.str.replace(_FORTRAN, "${1}e$2")
     return lowered.str.replace(_POWER, "${1}e$2") if lowered.str.contains("[×x·⋅*] ?10").any() else lowered
 
 
 _DAY_WORDS = (
-    (r"[\u00a0\u2009\u202f]", " "), (r"^\[([^\[\]]*)\]$", "$1"), (r"^[\"']([^\"']*)[\"']$", "$1"),
-    (r"^ngày\s+|^the\s+", ""), (r"\s*tháng\s*|,?\s*năm\s*", "-"),
+    (r"[\u00a0\u2009\u202f]", " "), (r"[«»]", ""), (r"\s*[（(][月火水木金土日월화수목금토일][）)]", ""),
+    (r"(?:오전|上午|午前)\s*(\d[\d:]*)", "$1 am"), (r"(?:오후|下午|午後)\s*(\d[\d:]*)", "$1 pm"),
+    (r"(\p{Thai}+)\.(\p{Thai}+)\.", "$1$2"), (r"^\[([^\[\]]*)\]$", "$1"), (r"^[\"']([^\"']*)[\"']$", "$1"),
+    (r"^(?:ngày|the|le|den|born|geb\.?|geboren|née?|\*)\s+", ""), (r"(\p{L}{3})\s+the\s+(\d)", "$1 $2"),
+    (r"^(\d{4})\.?\s*gada\s+(\d{1,2})\.\s*(\p{L}+)$", "$2 $3 $1"), (r"^(\d{4})\s*m\.\s*(.*?)(?:\s*d\.)?$", "$1 $2"),
+    (r"^(\d{4}),\s+(\p{L})", "$1 $2"), (r"\s*оны\s*|\s*сарын\s*", "-"), (r"\s+d['’](\p{L})", " $1"),
+    (r"(\d{4})(?:-?\s?(?:ci|cı|cu|cü|nci|ncı) il|\s+(?:yil|года|року|р|ж)\.?|\.\s?a\.?)$", "$1"),
+    (r"\s*/\s*", "/"), (r"^(\d{1,2}),(\d{1,2}),(\d{4})$", "$1.$2.$3"), (r"\.['’](\d{2})$", ".$1"),
+    (r"\s\([a-z ]+\)$", ""), (r"\s+(?:gmt|utc)([+-]\d)", "$1"), (r"(\d)\.\s+(\d{1,2}:)", "$1 $2"),
+    (r"\s*tháng\s*|,?\s*năm\s*", "-"),
     (r"\s*[年년]\s*", "-"), (r"\s*[月월]\s*", "-"), (r"\s*[日일]", " "), (r"\s+$", ""),
-    (r"(\d)(?:st|nd|rd|th|er|º|ª)\b", "$1"), (r"\s+(?:de|del|of|den)\s+", " "), (r"\s*г\.?$", ""),
+    (r"(\d)(?:st|nd|rd|th|er|º|ª)\b", "$1"), (r"\s+(?:de|del|of|den|ta['’])\s+", " "), (r"\s*г\.?$", ""),
     (r"^(\d{1,2}[/ \-]?\p{L}{3}[/ \-]?\d{4}):", "$1 "), (r"(\d)\.$", "$1"), (r"(\p{L}{2}\.?),\s+(\d{4})", "$1 $2"),
     (r"\s'(\d{2})$", " $1"), (r"^(\d{1,4})_(\d{1,2})_(\d{1,4})$", "$1-$2-$3"), (r"\[[a-z_+\-/0-9]+\]$", ""),
     # What stands between day and time, and how times are written.
     (r"(\d),?\s+(?:um|at|à|a las|alle|às|om|klo|kl)\.?\s+(\d)", "$1 $2"), (r"(\d),\s+(\d{1,2}:\d{2})", "$1 $2"),
-    (r"(\d{4}\s+\d{1,2})[.h](\d{2})(?:[.m](\d{2}))?s?$", "$1:$2"),
+    (r"((?:\d{4}|-\d{2})\s+\d{1,2})[.h](\d{2})(?:[.m](\d{2}))?s?$", "$1:$2"),
     (r"^(\d{4}-\d{2}-\d{2})-(\d{2})\.(\d{2})\.(\d{2})(\.\d+)?$", "$1 $2:$3:$4"),
     (r"^(\d{4})(\d{2})(\d{2})t?(\d{2})(\d{2})(\d{2})", "$1-$2-$3 $4:$5:$6"),
     (r"^(\p{L}+\.?)\s+(\d{1,2})\s+(\d{1,2}:\d{2}(?::\d{2})?)\s+(?:[a-z]{3,5}\s+)?(\d{4})$", "$1 $2 $4 $3"),
@@ -111,17 +125,18 @@ _DAY_WORDS = (
 _HAN = "〇一二三四五六七八九"
 _TENS = ((rf"([{_HAN}])十([{_HAN}])", "$1$2"), (rf"([{_HAN}])十", "${1}〇"), (rf"十([{_HAN}])", "一$1"), ("十", "一〇"))
 _WEEK_DATE = r"^\d{4}-w\d{2}-[1-7]$"
-_UNUSUAL_DAYS = r"\.$|\d{4}\s.*\.|:.*\s|\d{14}|-\d{2}\.\d{2}\."
+_UNUSUAL_DAYS = r"\.$| /|/ |-\d{2}\s.*\.|\d{4}\s.*\.|:.*\s|\d{14}|-\d{2}\.\d{2}\."
 """What digits and points alone may have that is no plain day."""
 _EPOCH = r"^/date\((-?\d+)(?:[+\-]\d{4})?\)/$"
 _ERA = r"^(令和|平成|昭和|大正|明治|民國|民国|[rhstm])(元|\d{1,3})[-.](\d{1,2})[-.](\d{1,2})$"
 
 
 @cache
-def _week_days() -> str:
-    """Return the pattern of a day of the week before a whole day: ``mar 5 2020`` is in March."""
+def _week_days() -> tuple[str, str]:
+    """Return the patterns of a day of the week before and behind a whole day: ``mar 5 2020`` is in March."""
     words = "|".join(_tables()["days"]["of_the_week"].split())
-    return rf"^(?:{words})\.?,?\s+(\d{{1,4}}[./\-]\s?[\divx]{{1,4}}[./\-].*|[^:]*\p{{L}}{{3}}.*)$"
+    before = rf"^(?:{words})\.?,?\s+(\d{{1,4}}[./\-]\s?[\divx]{{1,4}}[./\-].*|[^:]*\p{{L}}{{3}}.*)$"
+    return before, rf"^(\d{{1,4}}[./\-]\s?\d{{1,2}}[./\-]\s?\d{{1,4}})\s+\(?(?:{words})\.?\)?$"
 
 
 def plain_days(texts: pl.Series) -> pl.Series:
@@ -133,7 +148,8 @@ def plain_days(texts: pl.Series) -> pl.Series:
         for pattern, plain in _TENS:
             texts = texts.str.replace_all(pattern, plain)
         texts = texts.str.replace_many(list(_HAN), list("0123456789"))
-    texts = texts.str.replace(_week_days(), "$1")
+    for pattern in _week_days():
+        texts = texts.str.replace(pattern, "$1")
     for pattern, plain in _DAY_WORDS:
         texts = texts.str.replace_all(pattern, plain)
     if texts.str.contains(_WEEK_DATE).any():
@@ -255,7 +271,7 @@ def date_form(text: str) -> DateForm:
     """Read the declaration of a form.
 
     `text`: made of ``dd``, ``mm``, ``yyyy`` (or ``yy``: 1930 to 2029; ``19yy``, ``20yy``: that century), ``mon`` (the
-    name of a month, in one of 43 languages, or a Roman number), ``hh:mm``, ``hh:mm:ss``, ``am`` (a time of twelve
+    name of a month, in one of 54 languages, or a Roman number), ``hh:mm``, ``hh:mm:ss``, ``am`` (a time of twelve
     hours), ``z`` (a zone), and ``.``, ``/``, ``-``, commas and blanks between. Days and months may have one digit where
     something stands between. Without ``dd`` the first day of the month is meant; ``bbbb`` is a year of the Buddhist
     era. ``hhh:mm``,
@@ -323,8 +339,9 @@ def _is_whole(pattern: str) -> bool:
 _BLANKS = "[ \u00a0\u202f\u2009]"
 MARKS = {".": r"\.", ",": ",", " ": _BLANKS, "'": "['\u2019\u02bc\u00b4_]"}
 """Marks between groups of digits and before fractions, and regular expressions of all that they are written as."""
-_WHOLE = r"[.,]\s*-{1,2}(\s|$)"
+WHOLE = r"[.,]\s*-{1,2}(\s|$)"
 """A dash in place of hundredths: ``12,-``."""
+_SIGN_BEHIND = r"^[0-9][0-9.,' ]*[+\-]$"
 _BEHIND, _BRACKETS, _APART = r"^([^-]*[0-9.,][^-]*?)\s*-$", r"^\((.*)\)$", r"^([+-])\s+"
 """Minus signs behind a number, brackets around a negative one, and signs that stand apart."""
 
@@ -352,7 +369,10 @@ class NumberForm:
         """Rewrite numbers with a decimal point and nothing else; null where a text is no number of this form."""
         bare = plain_signs(texts)
         if bare.str.contains("[-(+]").any():
-            bare = bare.str.replace(_WHOLE, "$1")
+            bare = bare.str.replace(WHOLE, "$1")
+            # A plus behind is a sign where some have a minus there; ``90+`` is an age.
+            if bare.str.contains(_SIGN_BEHIND).all() and bare.str.ends_with("-").any():
+                bare = bare.str.replace(r"\+$", "")
             bare = bare.str.replace(_BRACKETS, "-$1").str.replace(_BEHIND, "-$1").str.replace(_APART, "$1")
         if self.unit is not None:
             bare = _without_unit(bare, self.unit.lower())
@@ -371,6 +391,8 @@ def _without_unit(texts: pl.Series, unit: str) -> pl.Series:
     return joined.zip_with(joined.is_not_null(), after)
 
 
+_UNIT = r"(?:[^\d]|10\^\d)(?:.*[^\d]|\D*[23])?"
+"""Units may have a power, such as kg/m2 and 10^9/l."""
 Strays = Literal["missing"]
 DECIMALS = (".", ",")
 THOUSANDS = (".", ",", " ", "'")
@@ -409,8 +431,8 @@ class WrittenForm:
         if self.thousands is not None and self.thousands == self.decimal:
             yield "thousands must differ from decimal"
         unit = self.unit
-        if unit is not None and (not isinstance(unit, str) or not unit.strip() or any(map(str.isdecimal, unit))):
-            yield "unit must be a text without digits, for example '€'"
+        if unit is not None and (not isinstance(unit, str) or not re.fullmatch(_UNIT, unit.strip())):
+            yield "unit must be a text that begins with no digit, for example '€'"
         if self.strays not in (None, "missing"):
             yield "strays must be 'missing'"
 

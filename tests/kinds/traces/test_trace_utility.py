@@ -22,7 +22,8 @@ def test_what_is_published_whole_is_kept_whole() -> None:
     rows = [(who, where, hour) for who in "abc" for where, hour in (("x", 8), ("y", 9))]
     found = trace_utility(*released(rows, 3), seed=1)
     assert found.to_dict() == {
-        "people": 1, "points": 1, "places": 0, "hours": 0, "flows": 0, "lengths": 0, "counting": 0,
+        "people": 1, "points": 1, "places": 0, "hours": 0, "flows": 0, "lengths": 0, "sequences": 1,
+        "counting": 0,
     }  # fmt: skip
 
 
@@ -36,3 +37,5 @@ def test_figures_of_points_that_were_left_out() -> None:
     assert found.places == found.hours == pytest.approx(1 / 7)
     assert found.flows == pytest.approx(1 / 4)
     assert found.lengths == pytest.approx(1 / 3)
+    # Of the two sequences before, x then y and y then z (and x then z), one is left.
+    assert found.sequences == pytest.approx(1 / 3)

@@ -96,34 +96,88 @@ def test_the_recount_agrees_with_looking_at_every_set(seed: int) -> None:
 
 
 def test_two_combinations_at_a_half_may_join_to_two_thirds() -> None:
-    """C does not grow with the levels: a share that held at a fine grain is broken at a coarser one."""
-    day = "2026-03-02T08:00"
-    rows = [("a", "p0", "x"), ("b", "p0", "y"), ("a", "p1", "x"), ("c", "p1", "x"), ("d", "p1", "z"), ("e", "p1", "z")]
-    people = pl.DataFrame(
-        [(who, where, day, ill) for who, where, ill in rows[:2]] + [("c", "p1", day, "x"), ("d", "p1", day, "z")],
+    """C does not grow with the levels: what held at a fine grain is broken at a coarser one, and the search goes on."""
+    rows = [("a", "p0", "x"), ("b", "p0", "y"), ("b", "p1", "y"), ("c", "p1", "x")]
+    frame = pl.DataFrame(
+        [(who, where, "2026-03-02T08:00", ill) for who, where, ill in rows],
         schema=["who", "where", "when", "ill"],
         orient="row",
     )
-    at = {
-        level: TracePolicy.from_mapping(
-            {
-                "model": {"k": 2, "l": 1, "c": 0.5},
-                "change": {"place-level": level, "time-level": 0},
-                "traces": {"zone": "Europe/Rome", "sensitive": "ill"},
-            }
-        )
-        for level in (0, 1)
-    }
-    traces = read(people, sensitive="ill")
-    assert anonymize_traces(traces, at[0], seed=1).loss.points_left_out == 0
-    both = people.vstack(people[:1].with_columns(pl.lit("p1").alias("where")))
-    # a is in p0 and in p1: with x there are a of {a, b}, and a, c of {a, c, d}.
-    held = [frozenset({"d0"})] * 3
-    assert naive.is_private(
-        [frozenset({"p0"}), frozenset({"p0"})], [frozenset("x"), frozenset("y")], 2, 1, Fraction(1, 2)
+    traces = read(frame, sensitive="ill")
+    left_out = {}
+    for level in (0, 1):
+        policy = {
+            "model": {"k": 2, "l": 1, "c": 0.5},
+            "suppression-limit": 0.7,
+            "change": {"place-level": level, "time-level": 0},
+            "traces": {"zone": "Europe/Rome", "sensitive": "ill"},
+        }
+        left_out[level] = anonymize_traces(traces, TracePolicy.from_mapping(policy), seed=1).loss.points_left_out
+    assert left_out[0] == 0 < left_out[1]
+    assert anonymize_traces(traces, TracePrivacy(2, 1, 0.5), seed=1).loss.mean == 0
+    whole = anonymize_traces(traces, TracePrivacy(2, 1), seed=1).published
+    assert max(count.share for count in known_counts(whole.rows, TracePrivacy(2, 1), 2)) == 0.5
+    district = frame.with_columns(pl.lit("p0").alias("where"))
+    joint = anonymize_traces(read(district, sensitive="ill"), TracePrivacy(2, 1), seed=1).published
+    assert known_counts(joint.rows, TracePrivacy(2, 1), 2)[0].share == pytest.approx(2 / 3)
+
+
+def test_a_person_counts_once_with_each_value() -> None:
+    """Of a and b one has x, twice; both have y."""
+    rows = [("a", "p0", 8, "x"), ("a", "p0", 9, "x"), ("a", "p0", 9, "y"), ("b", "p0", 8, "y"), ("b", "p0", 9, "y")]
+    frame = pl.DataFrame(
+        [(who, where, f"2026-03-02T{hour:02d}:00", ill) for who, where, hour, ill in rows],
+        schema=["who", "where", "when", "ill"],
+        orient="row",
     )
-    assert not naive.is_private(held, [frozenset("x"), frozenset("y"), frozenset("x")], 2, 1, Fraction(1, 2))
-    assert both.height == 5
+    release = anonymize_traces(read(frame, sensitive="ill"), TracePrivacy(2, 2), seed=1)
+    assert sorted(release.tables["values"]["ill"]) == ["x", "y", "y"]
+    assert known_counts(release.published.rows, TracePrivacy(2, 2), 2)[1].share == 1
+    alone = anonymize_traces(read(frame[[0, 1, 3, 4]], sensitive="ill"), TracePrivacy(2, 2, 0.5), seed=1)
+    assert alone.loss.points_left_out == 0
+
+
+def nights() -> pl.DataFrame:
+    rows = [(f"w{n}", f"p{n % 2}" if n % 2 else "p2", f"2026-03-0{day}T0{hour}:10")
+            for n in range(8) for day in (1, 2, 3) for hour in (1, 4)]  # fmt: skip
+    rows += [(f"w{n}", "p3", f"2026-03-0{day}T12:00") for n in range(8) for day in (1, 2, 3)]
+    return pl.DataFrame(rows, schema=["who", "where", "when"], orient="row")
+
+
+def test_nights_at_home_are_asked_about() -> None:
+    traces = read(nights())
+    assert int(traces.home_points().sum()) == 48
+    assert check_traces(traces, 1).homes == 8
+    policy = {"model": {"k": 2, "l": 2}, "traces": {"zone": "Europe/Rome"}}
+    with pytest.raises(PolicyError, match="homes: 8 of 8 people are in one place on most nights"):
+        anonymize_traces(traces, TracePolicy.from_mapping(policy))
+    kept, dropped = (
+        anonymize_traces(traces, TracePolicy.from_mapping({**policy, "change": {"homes": answer}}), seed=1)
+        for answer in ("keep", "drop")
+    )
+    assert kept.notes[-1] == "8 people with a published point where they are on most nights"
+    assert (dropped.loss.points_left_out, dropped.loss.mean) == (48, pytest.approx(48 / 72))
+    assert {time[11:13] for time in dropped.tables["traces"]["time"]} == {"12"}
+
+
+def test_short_stays_are_no_points() -> None:
+    rows = [
+        ("a", "p0", "08:00"),
+        ("a", "p0", "08:40"),
+        ("a", "p1", "08:50"),
+        ("a", "p1", "09:00"),
+        ("b", "p0", "10:00"),
+    ]
+    frame = pl.DataFrame(
+        [(who, where, f"2026-03-02T{at}") for who, where, at in rows], schema=["who", "where", "when"], orient="row"
+    )
+    traces = read(frame, stay=30)
+    assert (traces.height, traces.places.tolist()) == (1, [0])
+    assert len(read(frame, stay=10).places) == 3
+    with pytest.raises(InputError, match="nobody is in one place for 41 minutes"):
+        read(frame, stay=41)
+    with pytest.raises(InputError, match="stay: needs times of day"):
+        read(frame.with_columns(pl.lit("2026-03-02").alias("when")), stay=10)
 
 
 def test_order_of_input_changes_nothing() -> None:
@@ -179,6 +233,7 @@ def test_times_and_places_that_lie_within_others_are_found(folder: Path) -> None
         ({"zone": None}, "zone: name the time zone"),
         ({"cell": 0.3}, "cell: must be a power of two"),
         ({"hours": 5}, "hours: must be one of"),
+        ({"stay": 0}, "stay: must be a whole number of minutes"),
         ({"place": None, "latitude": "lat"}, "name both columns"),
         (
             {"place": None, "latitude": "lat", "longitude": "far", "hierarchy": None},
@@ -239,7 +294,10 @@ def test_nobody_is_found_by_as_many_points_as_were_promised() -> None:
     assert [one.figures["people_whom_one_trace_fits"] for one in by_points] == [0, 0, 0]
     assert all(one.figures["fewest_traces_that_fit"] >= 4 and one.success.share <= 1 / 4 for one in by_points)
     assert [one.allowed for one in found.published] == [0.25] * 3 + [None] * 2
-    assert len(found.before) == len(found.original) == 6
+    assert len(found.before) == len(found.original) == 7
+    wrong = attack_traces(traces, release, known=5, victims=None, noise=0.5, seed=1)
+    assert wrong.before[3].success.share < found.before[3].success.share
+    assert wrong.published[0].allowed is None
     assert found.before[2].success.share > found.original[2].success.share
 
 
@@ -251,8 +309,8 @@ def test_the_attack_counts_traces_that_have_what_is_known() -> None:
         orient="row",
     )
     found = attack_traces(read(frame), known=2, victims=None, seed=1).before
-    # All two points of a and c fit both; those of b fit b alone. Home and work are the same two places.
-    assert [one.success.successes for one in found[1:]] == [2.0, 2.0]
+    # All two points of a and c fit both; those of b fit b alone. Home and work, or any two, are the same places.
+    assert [one.success.successes for one in found[1:]] == [2.0, 2.0, 2.0]
     assert found[1].figures["people_whom_one_trace_fits"] == 1
 
 

@@ -160,12 +160,7 @@ def _occurring(table: EncodedTable) -> tuple[NDArray[np.int64], ...]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Neighbours:
-    """The nearest distinct records of every distinct record.
-
-    Letters: m distinct records, g neighbours. `near`, int32 (m, g): nearest first, equally near ones in tree order;
-    filled up with −1. `reach`, float64 (m,): distance within which k records lie, the record itself among them; the
-    furthest neighbour's where all neighbours together are fewer.
-    """
+    """The nearest records of each: `near`, int32 (m, g), filled up with −1; `reach`, float64 (m,), to the k-th."""
 
     near: NDArray[np.int32]
     reach: NDArray[np.float64]

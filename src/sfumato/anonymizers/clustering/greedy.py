@@ -94,6 +94,10 @@ class KMember(Partwise):
         Above that many records a coarse Mondrian cut makes blocks, and each is solved by itself; 0 for no blocks.
     strata
         Quasi-identifying columns in whose values all records of a class agree; None: classes may mix any.
+    blind
+        Make classes without a look at who has which sensitive value, in small blocks and by their size alone. Whoever
+        runs the algorithm again then learns far less of single people, which may cost loss (decision record
+        55). No difference where no model looks at sensitive values. Not with `strata`.
 
     Raises
     ------
@@ -124,6 +128,7 @@ class KMember(Partwise):
     refine_seconds: Annotated[float, Limit(0, unit="seconds")] | None = None
     block_size: BlockSize = 50_000
     strata: Names | None = None
+    blind: bool = False
 
     def part_solver(self, problem: Problem) -> Callable[[FeasibleProblem], Partition]:
         """Return what solves every part in its share of the time: as many at a time as there are threads."""
@@ -190,6 +195,10 @@ class OKA(Partwise):
         blocks.
     strata
         Quasi-identifying columns in whose values all records of a class agree; None: classes may mix any.
+    blind
+        Make classes without a look at who has which sensitive value, in small blocks and by their size alone. Whoever
+        runs the algorithm again then learns far less of single people, which may cost loss (decision record
+        55). No difference where no model looks at sensitive values. Not with `strata`.
 
     Raises
     ------
@@ -224,6 +233,7 @@ class OKA(Partwise):
     centroid: _Centroid = "ancestor"
     block_size: BlockSize = 40_000
     strata: Names | None = None
+    blind: bool = False
 
     def solve_part(self, start: FeasibleProblem) -> Partition:
         """Partition all records of a problem, in one piece."""
@@ -330,6 +340,10 @@ class CAAT(Partwise):
         Records that are clustered at once at most; larger tables are cut into blocks. None: no blocks.
     strata
         Quasi-identifying columns in whose values all records of a class agree; None: classes may mix any.
+    blind
+        Make classes without a look at who has which sensitive value, in small blocks and by their size alone. Whoever
+        runs the algorithm again then learns far less of single people, which may cost loss (decision record
+        55). No difference where no model looks at sensitive values. Not with `strata`.
 
     Raises
     ------
@@ -360,6 +374,7 @@ class CAAT(Partwise):
     frozen: bool = False
     block_size: BlockSize | None = 50_000
     strata: Names | None = None
+    blind: bool = False
 
     def solve_part(self, start: FeasibleProblem) -> Partition:
         """Partition all records of a problem, in one piece."""
@@ -371,11 +386,7 @@ class CAAT(Partwise):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _CaatClasses:
-    """What CAAT makes of distinct records.
-
-    `class_of`, int32 (n,): class of each of the records' rows; −1 for all where no class could be closed. `count`: how
-    many classes there are. `looked`: distances that were computed, and bounds on them.
-    """
+    """Classes of rows, int32 (n,), −1 for all where none could be closed; how many; and distances `looked` at."""
 
     class_of: NDArray[np.int32]
     count: int
@@ -441,6 +452,10 @@ class UtilityRecoding(Partwise):
         blocks.
     strata
         Quasi-identifying columns in whose values all records of a class agree; None: classes may mix any.
+    blind
+        Make classes without a look at who has which sensitive value, in small blocks and by their size alone. Whoever
+        runs the algorithm again then learns far less of single people, which may cost loss (decision record
+        55). No difference where no model looks at sensitive values. Not with `strata`.
 
     Raises
     ------
@@ -476,6 +491,7 @@ class UtilityRecoding(Partwise):
     direction: _Direction = "bottom-up"
     block_size: BlockSize = 40_000
     strata: Names | None = None
+    blind: bool = False
 
     def solve_part(self, start: FeasibleProblem) -> Partition:
         """Partition all records of a problem, in one piece."""

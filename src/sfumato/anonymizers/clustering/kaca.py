@@ -52,6 +52,10 @@ class KACA(Partwise):
         Records that are clustered at once at most; larger tables are cut into blocks. None: no blocks.
     strata
         Quasi-identifying columns in whose values all records of a class agree; None: classes may mix any.
+    blind
+        Make classes without a look at who has which sensitive value, in small blocks and by their size alone. Whoever
+        runs the algorithm again then learns far less of single people, which may cost loss (decision record
+        55). No difference where no model looks at sensitive values. Not with `strata`.
 
     Raises
     ------
@@ -85,6 +89,7 @@ class KACA(Partwise):
     stub: bool = True
     block_size: BlockSize | None = 50_000
     strata: Names | None = None
+    blind: bool = False
 
     @property
     def distance(self) -> WeightedHierarchyDistance:
@@ -100,13 +105,7 @@ class KACA(Partwise):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _KacaClasses:
-    """What KACA makes of distinct records.
-
-    * `class_of`, int32 (n,): class of each of the records' rows.
-    * `count`: how many classes there are.
-    * `picks`: int64: first row of each class that was taken up, in this order.
-    * `looked`: distances that were computed, and bounds on them.
-    """
+    """Classes of rows, int32 (n,), and how many; `picks`: their first rows, in order; distances `looked` at."""
 
     class_of: NDArray[np.int32]
     count: int

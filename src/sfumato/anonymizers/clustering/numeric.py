@@ -312,6 +312,10 @@ class MDAV(NumericPartwise):
         Records that are clustered at once at most; larger tables are cut into blocks. 0: never.
     strata
         Quasi-identifying columns in whose values all records of a class agree; None: classes may mix any.
+    blind
+        Make classes without a look at who has which sensitive value, in small blocks and by their size alone. Whoever
+        runs the algorithm again then learns far less of single people, which may cost loss (decision record
+        55). No difference where no model looks at sensitive values. Not with `strata`.
 
     Raises
     ------
@@ -337,6 +341,7 @@ class MDAV(NumericPartwise):
     categories: Categories = "ranks"
     block_size: BlockSize = 20_000
     strata: Names | None = None
+    blind: bool = False
 
     def classes(self, records: NumericRecords) -> tuple[NDArray[np.int32], int]:
         """Return the class of each record, int32 (n,), and how many there are."""
@@ -362,6 +367,10 @@ class VMDAV(NumericPartwise):
         Records that are clustered at once at most; larger tables are cut into blocks. 0: never.
     strata
         Quasi-identifying columns in whose values all records of a class agree; None: classes may mix any.
+    blind
+        Make classes without a look at who has which sensitive value, in small blocks and by their size alone. Whoever
+        runs the algorithm again then learns far less of single people, which may cost loss (decision record
+        55). No difference where no model looks at sensitive values. Not with `strata`.
 
     Raises
     ------
@@ -388,6 +397,7 @@ class VMDAV(NumericPartwise):
     categories: Categories = "ranks"
     block_size: BlockSize = 20_000
     strata: Names | None = None
+    blind: bool = False
 
     def classes(self, records: NumericRecords) -> tuple[NDArray[np.int32], int]:
         """Return the class of each record, int32 (n,), and how many there are."""
@@ -429,6 +439,10 @@ class KMeans(NumericPartwise):
         Records that are clustered at once at most; larger tables are cut into blocks. 0: never.
     strata
         Quasi-identifying columns in whose values all records of a class agree; None: classes may mix any.
+    blind
+        Make classes without a look at who has which sensitive value, in small blocks and by their size alone. Whoever
+        runs the algorithm again then learns far less of single people, which may cost loss (decision record
+        55). No difference where no model looks at sensitive values. Not with `strata`.
 
     Raises
     ------
@@ -460,6 +474,7 @@ class KMeans(NumericPartwise):
     tolerance: Annotated[float, Limit(0)] = 1e-9
     block_size: BlockSize = 50_000
     strata: Names | None = None
+    blind: bool = False
 
     def classes(self, records: NumericRecords) -> tuple[NDArray[np.int32], int]:
         """Return the class of each record, int32 (n,), and how many there are, from the best beginning."""

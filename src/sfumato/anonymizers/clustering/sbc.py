@@ -80,6 +80,10 @@ class SBC(Partwise):
         Above that many records a coarse Mondrian cut makes blocks, and each is solved by itself; None for no blocks.
     strata
         Quasi-identifying columns in whose values all records of a class agree; None: classes may mix any.
+    blind
+        Make classes without a look at who has which sensitive value, in small blocks and by their size alone. Whoever
+        runs the algorithm again then learns far less of single people, which may cost loss (decision record
+        55). No difference where no model looks at sensitive values. Not with `strata`.
 
     Raises
     ------
@@ -112,8 +116,10 @@ class SBC(Partwise):
     normalize: _Normalize = "sum"
     block_size: BlockSize | None = None
     strata: Names | None = None
+    blind: bool = False
 
     def _mistakes(self) -> Iterator[str]:
+        yield from super()._mistakes()
         if self.sort_by and self.sort == "random":
             yield "sbc: sort_by has no say where sort is random; leave one of them out"
 
@@ -170,11 +176,7 @@ def similar_classes(start: FeasibleProblem, laid: _SimilarityTable) -> tuple[NDA
 def _nearest_class(
     laid: _SimilarityTable, class_at: NDArray[np.int32], left: NDArray[np.int64], count: int
 ) -> NDArray[np.int32]:
-    """Find the class whose first record is nearest to each record left over, measured as when the class was made.
-
-    `laid`: as before the first class. `class_at`, `count`: from :func:`similar_classes`. `left`, int64 (r,): places.
-    Returns: int32 (r,).
-    """
+    """Return the class made around the nearest first record for each record left, int32 (r,), `laid` as before."""
     members = np.argsort(class_at, kind="stable")[len(left) :]
     starts = np.searchsorted(class_at[members], np.arange(count + 1)).astype(np.int64)
     again = laid.copy()
@@ -245,11 +247,7 @@ def _left_over(records: int) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _ValueOrder:
-    """The values of one attribute that occur, in the order in which records are sorted.
-
-    `codes`, int64 (v,): code of each value; numbers rising, categories by their text, the missing value last.
-    `numbers`, float64 (v,): the number behind each value, NaN for the missing one; None for categories.
-    """
+    """The values of an attribute that occur, sorted: `codes`, int64 (v,), and `numbers`, float64 (v,), or None."""
 
     attribute: EncodedAttribute
     codes: NDArray[np.int64]
@@ -265,11 +263,7 @@ class _ValueOrder:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _SimilarityTable:
-    """Everything that the kernel works on. Letters: n records, q attributes.
-
-    `levels`: categories by rising number of values, then numbers; the declared order among equals. `order`, int64 (n,):
-    row of the table at each place: the order in which records have their turn.
-    """
+    """What the kernel works on: `levels`, categories by values, then numbers; `order`, int64 (n,): rows by turn."""
 
     levels: tuple[_ValueOrder, ...]
     order: NDArray[np.int64]

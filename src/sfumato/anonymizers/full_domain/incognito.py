@@ -136,11 +136,7 @@ class FrequencySet:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _NodeCounts:
-    """What one node of the lattice does to its classes, compared with the table as it is before any suppression.
-
-    Records in classes that break a rule, classes that satisfy every rule, and the rows of the frequency set that are in
-    one of them, bool (m,).
-    """
+    """What a node does to its classes: records that fail, classes that hold, and the rows in those, bool (m,)."""
 
     failing: int
     classes: int
@@ -886,11 +882,7 @@ class _LatticeWalk:
 
 
 def _counted_from_below(nodes: LatticeNodes, places: Places, lowest: NDArray[np.int64]) -> Iterator[FrequencySet]:
-    """Count nodes, int64 (r, p), by halving them again and again.
-
-    Every part is rolled up from the levels that all its nodes are above, which the part before it has counted: most of
-    the way up from the records is shared.
-    """
+    """Count nodes, int64 (r, p), halving them again and again, so that most of the way up from records is shared."""
     parts = [(nodes.bottom, lowest)] if len(lowest) else []
     while parts:
         source, part = parts.pop()

@@ -82,11 +82,7 @@ def local_solution(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _LocalLevelClasses:
-    """Classes that were taken from nodes of their own.
-
-    `class_of`, int32 (m,): class of each weighted record, −1 for those that are in none. `count`: number of classes c.
-    `visited`: nodes that were visited.
-    """
+    """Classes from nodes of their own: `class_of`, int32 (m,), −1 for none; `count` of them; nodes `visited`."""
 
     class_of: Numbers
     count: int
@@ -212,11 +208,7 @@ def _join_or_suppress(
 
 
 def _place_leftovers(
-    boxes: _Boxes,
-    domains: Sequence[DomainLevels],
-    tables: LevelTables,
-    objective: CellObjective,
-    rule: SuppressionRule,
+    boxes: _Boxes, domains: Sequence[DomainLevels], tables: LevelTables, objective: CellObjective, rule: SuppressionRule
 ) -> None:
     """Put every record that is in no class into one, in the order of their codes.
 

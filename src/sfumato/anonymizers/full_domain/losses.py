@@ -135,11 +135,7 @@ def node_loss(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _TermFloor:
-    """A bound that is a sum over attributes.
-
-    `terms`: for each attribute and level, what it adds when the low corner has that level. `sums`, int64 (q, levels):
-    the costs behind the terms.
-    """
+    """A bound as a sum: `terms` of each attribute and level of the low corner; `sums`, int64 (q, levels), behind."""
 
     terms: list[list[float]]
     sums: NDArray[np.int64]

@@ -168,12 +168,7 @@ class SuppressionRule:
         return np.arange(len(self.rules.arrays.totals), dtype=np.int64)
 
     def _judged(
-        self,
-        records: WeightedRecords,
-        groups: Grouping,
-        kept: _Marks,
-        rules: RuleArrays,
-        value_of: NDArray[np.int64],
+        self, records: WeightedRecords, groups: Grouping, kept: _Marks, rules: RuleArrays, value_of: NDArray[np.int64]
     ) -> _Marks:
         starts = self.rules.arrays.offsets[:-1]
         return judged(

@@ -66,6 +66,16 @@ class Correlation:
         """Return the coefficient of one pair."""
         return float(self.values[self.attributes.index(first), self.attributes.index(second)])
 
+    def _repr_html_(self) -> str:
+        """Show notebooks the coefficients."""
+        from sfumato.notebook import card, notebook_table
+
+        rows = [
+            [name, *(f"{value:.3f}" for value in row)] for name, row in zip(self.attributes, self.values, strict=True)
+        ]
+        table = notebook_table(("", *self.attributes), rows, range(1, len(self.attributes) + 1))
+        return card("Correlation", "mean-square contingency φ²", table)
+
     def to_frame(self) -> pl.DataFrame:
         """Return a frame with one row for each attribute, whose name is in the column ``attribute``."""
         columns = {name: self.values[:, place] for place, name in enumerate(self.attributes)}

@@ -15,11 +15,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.dealt import ColumnSource, Dealing
-from sfumato.anonymizers.protocol import Problem, Publication
+from sfumato.anonymizers.protocol import Problem
 from sfumato.anonymizers.slicing.columns import (
     FuzzyClusters,
     FuzzyDistance,
-    as_column,
     fuzzy_c_means,
     fuzzy_c_medoids,
     is_whole_number,
@@ -37,6 +36,7 @@ from sfumato.anonymizers.slicing.membership import membership_disclosure
 from sfumato.anonymizers.slicing.partitioning import (
     BucketPartition,
     BucketSize,
+    ColumnsApart,
     CutTable,
     Split,
     bucket_sizes,
@@ -45,17 +45,15 @@ from sfumato.anonymizers.slicing.partitioning import (
     dealt_slices,
     guarded_size,
     partition_records,
-    sliced_table,
     structure_of,
     with_insensitive,
 )
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError, raise_all
 from sfumato.kernels.predicates import SLACK
 from sfumato.models.protocol import PrivacyModel
-from sfumato.models.says import Subject, says, speak_of
+from sfumato.models.says import says, speak_of
 from sfumato.numbers import figure
 from sfumato.options import Checked, Limit, Share
-from sfumato.published import SlicedTable
 from sfumato.published.apart import BUCKET, Columns
 from sfumato.published.checks.slice_layout import (
     joined_shares,
@@ -85,7 +83,7 @@ _MOST_HALVED = 5
 
 
 @dataclass(frozen=True)
-class OverlappingSlicing(Checked):
+class OverlappingSlicing(ColumnsApart):
     """Put attributes that hang together into columns that may share some, and permute each column inside buckets.
 
     Parameters
@@ -144,10 +142,6 @@ class OverlappingSlicing(Checked):
     """
 
     name: ClassVar[str] = "overlapping-slicing"
-    kind: ClassVar[str] = SlicedTable.kind
-    promises: ClassVar[Subject | None] = "slices"
-
-    columns: int | tuple[tuple[str, ...], ...] | None = None
     method: _Method = "fuzzy"
     space: _Space = "mds"
     distance: FuzzyDistance = "euclidean"
@@ -158,12 +152,6 @@ class OverlappingSlicing(Checked):
     discretization: Discretization = "equal-frequency"
     split: Split = "balanced"
     bucket_size: BucketSize = "guarded"
-
-    def __post_init__(self) -> None:
-        """Check the options against each other, and settle lists of columns as tuples."""
-        if isinstance(self.columns, (list, tuple)):
-            object.__setattr__(self, "columns", tuple(map(as_column, self.columns)))
-        super().__post_init__()
 
     def _mistakes(self) -> Iterator[str]:
         if isinstance(self.columns, tuple):
@@ -181,26 +169,6 @@ class OverlappingSlicing(Checked):
                 *_copy_problems(self, table, models),
             ],
         )
-
-    def publish(self, problem: Problem, table: Table) -> Publication:
-        """Choose columns, cut, permute.
-
-        Raises
-        ------
-        PolicyError
-            When there are more columns than attributes.
-        InputError
-            When an attribute that is to be clustered has one value only.
-        UnsatisfiableError
-            When not even all records as one bucket satisfy the models, or a sensitive attribute has one value only.
-        """
-        dealing = self.deal(problem, table)
-        return Publication(sliced_table(dealing.rows, table), dealing.notes, dealing.figures)
-
-    @property
-    def by_sensitive_alone(self) -> bool:
-        """Whether quasi-identifying values do not matter."""
-        return False
 
     def deal(self, problem: Problem, table: ColumnSource) -> Dealing:
         """Choose columns, cut, permute as :meth:`publish` does, for who holds the values."""
@@ -410,10 +378,7 @@ def _degrees_of(
 
 
 def _fuzzy(
-    correlations: NDArray[np.float64],
-    distances: NDArray[np.float64],
-    columns: int,
-    clustering: OverlappingClustering,
+    correlations: NDArray[np.float64], distances: NDArray[np.float64], columns: int, clustering: OverlappingClustering
 ) -> FuzzyClusters:
     if clustering.space == "medoid":
         return fuzzy_c_medoids(distances, columns, clustering.fuzzifier)

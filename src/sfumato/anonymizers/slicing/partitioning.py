@@ -8,20 +8,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.bucketization import largest_l, telling_little
-from sfumato.anonymizers.dealt import DealtColumn, DealtTable
+from sfumato.anonymizers.dealt import ColumnSource, Dealing, DealtColumn, DealtTable
 from sfumato.anonymizers.layout import space_of
-from sfumato.anonymizers.protocol import Problem
+from sfumato.anonymizers.protocol import Problem, Publication
+from sfumato.anonymizers.slicing.columns import as_column
 from sfumato.classes.generalized import GeneralizedTable
 from sfumato.kernels.predicates import SLACK
 from sfumato.kernels.slices.cuts import CutSpace
 from sfumato.kernels.slices.search import VectorSums, cut_level, cut_level_globally, starting_mass
+from sfumato.models.says import Subject
+from sfumato.options import Checked
 from sfumato.published import SlicedTable
 from sfumato.published.apart import BUCKET, Columns, labels_of
 from sfumato.published.checks.slice_layout import (
@@ -50,6 +53,46 @@ MOST_MATCHES = 1 << 25
 
 MOST_MASS = 1 << 25
 """Numbers that are kept of all vectors at most."""
+
+
+@dataclass(frozen=True)
+class ColumnsApart(Checked):
+    """What both ways to slice share: how columns are named, and that their links are broken inside buckets."""
+
+    kind: ClassVar[str] = SlicedTable.kind
+    promises: ClassVar[Subject | None] = "slices"
+
+    columns: int | tuple[tuple[str, ...], ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Check the options against each other, and settle lists of columns as tuples."""
+        if isinstance(self.columns, (list, tuple)):
+            object.__setattr__(self, "columns", tuple(map(as_column, self.columns)))
+        super().__post_init__()
+
+    @property
+    def by_sensitive_alone(self) -> bool:
+        """Whether quasi-identifying values do not matter."""
+        return False
+
+    def deal(self, problem: Problem, table: ColumnSource) -> Dealing:
+        """Choose columns, cut and permute, for who holds the values."""
+        raise NotImplementedError
+
+    def publish(self, problem: Problem, table: Table) -> Publication:
+        """Choose columns, generalize and cut, permute.
+
+        Raises
+        ------
+        PolicyError
+            When the number of columns does not fit the attributes.
+        InputError
+            When an attribute that is to be clustered has one value only.
+        UnsatisfiableError
+            When not even all records as one bucket satisfy the models, or a sensitive attribute has one value only.
+        """
+        dealing = self.deal(problem, table)
+        return Publication(sliced_table(dealing.rows, table), dealing.notes, dealing.figures)
 
 
 def partition_records(

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.dealt import ColumnSource, Dealing
 from sfumato.anonymizers.mondrian import Mondrian
-from sfumato.anonymizers.protocol import Problem, Publication
+from sfumato.anonymizers.protocol import Problem
 from sfumato.anonymizers.slicing.columns import (
     ChosenColumns,
-    as_column,
     choose_columns,
     is_whole_number,
     model_problems,
@@ -30,13 +29,13 @@ from sfumato.anonymizers.slicing.partitioning import (
     BucketCheck,
     BucketPartition,
     BucketSize,
+    ColumnsApart,
     CutTable,
     Split,
     bucket_sizes,
     dealt_slices,
     guarded_size,
     partition_records,
-    sliced_table,
     structure_of,
     with_insensitive,
 )
@@ -44,10 +43,8 @@ from sfumato.classes.generalized import GeneralizedTable
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.protocol import PrivacyModel
-from sfumato.models.says import Subject
 from sfumato.numbers import counted
-from sfumato.options import Checked, Limit
-from sfumato.published import SlicedTable
+from sfumato.options import Limit
 from sfumato.published.apart import Columns
 from sfumato.published.checks.slice_layout import SliceLayout, layout_of, number_rows
 from sfumato.randomness import another
@@ -59,7 +56,7 @@ _ADVICE = ", and column_k = 5 lets no value of a column occur less than 5 times"
 
 
 @dataclass(frozen=True)
-class Slicing(Checked):
+class Slicing(ColumnsApart):
     """Keep correlated attributes together in columns, and permute each column inside buckets of records.
 
     Parameters
@@ -113,10 +110,7 @@ class Slicing(Checked):
     """
 
     name: ClassVar[str] = "slicing"
-    kind: ClassVar[str] = SlicedTable.kind
-    promises: ClassVar[Subject | None] = "slices"
 
-    columns: int | tuple[tuple[str, ...], ...] | None = None
     alpha: Annotated[int, Limit(1)] | None = None
     column_k: Annotated[int, Limit(2)] | None = None
     bins: Annotated[int, Limit(2)] = BINS
@@ -124,12 +118,6 @@ class Slicing(Checked):
     split: Split = "balanced"
     protection: BucketCheck = "buckets"
     bucket_size: BucketSize = "guarded"
-
-    def __post_init__(self) -> None:
-        """Check the options against each other, and settle lists of columns as tuples."""
-        if isinstance(self.columns, (list, tuple)):
-            object.__setattr__(self, "columns", tuple(map(as_column, self.columns)))
-        super().__post_init__()
 
     def _mistakes(self) -> Iterator[str]:
         return _column_mistakes(self)
@@ -143,24 +131,6 @@ class Slicing(Checked):
                 *model_problems(self.name, _ADVICE, table, models),
             ],
         )
-
-    def publish(self, problem: Problem, table: Table) -> Publication:
-        """Choose columns, generalize and cut, permute.
-
-        Raises
-        ------
-        PolicyError
-            When the number of columns does not fit the attributes, or one that is to be clustered has one value only.
-        UnsatisfiableError
-            When not even all records as one bucket satisfy the models, or a sensitive attribute has one value only.
-        """
-        dealing = self.deal(problem, table)
-        return Publication(sliced_table(dealing.rows, table), dealing.notes, dealing.figures)
-
-    @property
-    def by_sensitive_alone(self) -> bool:
-        """Whether quasi-identifying values do not matter."""
-        return False
 
     def deal(self, problem: Problem, table: ColumnSource) -> Dealing:
         """Choose columns, generalize and cut, permute as :meth:`publish` does, for who holds the values."""
@@ -253,11 +223,7 @@ def _notes(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _RecodedColumns:
-    """Columns whose values were generalized, by place.
-
-    `numbers`, int32 (n,): number of each record's published value. `tables`: what their quasi-identifying attributes
-    publish.
-    """
+    """Columns whose values were generalized: `numbers`, int32 (n,), of published values; `tables` of attributes."""
 
     numbers: dict[int, NDArray[np.int32]]
     tables: dict[int, GeneralizedTable]

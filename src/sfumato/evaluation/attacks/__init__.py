@@ -24,31 +24,6 @@ if TYPE_CHECKING:
     from sfumato.evaluation.attacks.reconstruction import Reconstruction
     from sfumato.evaluation.attacks.singling_out import SinglingOut
 
-__all__ = [
-    "ATTACKS",
-    "CRITERIA",
-    "AttributeInference",
-    "BackgroundKnowledge",
-    "Corruption",
-    "DeFinetti",
-    "Downcoding",
-    "Fingerprint",
-    "Homogeneity",
-    "Intersection",
-    "Linkage",
-    "MembershipInference",
-    "Minimality",
-    "NearestLinkage",
-    "NoisyLinkage",
-    "OthersAndRelease",
-    "Reconstruction",
-    "ShadowMembership",
-    "Similarity",
-    "SinglingOut",
-    "Skewness",
-    "attacks_on_demand",
-    "without_former",
-]
 
 ATTACKS = Registry(
     {

@@ -218,10 +218,7 @@ class Skewness(Checked):
         claimed = gains.argmax(axis=1)
         highest = gains.max(axis=1)
         apart = np.abs(known.rows - known.prior).sum(axis=1)[known.candidates > 0] / 2
-        figures = {
-            "highest_gain": float(highest.max()),
-            "farthest_from_the_whole": float(apart.max(initial=0.0)),
-        }
+        figures = {"highest_gain": float(highest.max()), "farthest_from_the_whole": float(apart.max(initial=0.0))}
         return _Claims(
             highest >= self.gain - SURE, own.right(truth, claimed), usual[np.arange(len(claimed)), claimed], figures
         )

@@ -359,12 +359,7 @@ class _Taught:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _KnownColumn:
-    """Known attributes whose values share rows.
-
-    Letters: n rows, m people. `bucket`: int64 (n,). `vector`, `held`: int64 (n,) and (m,): values of all its
-    attributes, equal ones numbered alike. `codes`, `told`: int64 (n,) and (m,) for each attribute: values or ranges of
-    them, numbered from 0. `answer`: int64 (n,): the answer of each row, if the sensitive attribute is in this column.
-    """
+    """Known attributes sharing rows: bucket, vector, held; `codes`, `told` by attribute, from 0; `answer` of rows."""
 
     bucket: NDArray[np.int64]
     vector: NDArray[np.int64]
@@ -537,11 +532,7 @@ def _masses(column: _KnownColumn, links: _RowChances | None, stock: BucketStock)
 def _weights(
     held: Sequence[NDArray[np.int64]], masses: Sequence[pl.DataFrame]
 ) -> tuple[NDArray[np.int64], pl.DataFrame]:
-    """Weigh each answer for each distinct vector of known values: ``who``, ``value``, ``learnt``, ``worlds``.
-
-    In a bucket, columns are independent given the answer: its records times, for each column, the share of them that
-    have the vector. Buckets are added up.
-    """
+    """Weigh each answer for each vector of known values; columns are independent given it, and buckets add up."""
     who_of, count = group_records(np.column_stack(held).astype(np.uint32))
     one_of = first_records(who_of, count)
     who = [pl.DataFrame({"who": np.arange(count), "vector": vectors[one_of]}) for vectors in held]

@@ -182,12 +182,7 @@ def _surest(shares: NDArray[np.float64], owner: NDArray[np.int64]) -> NDArray[np
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Tried:
-    """What both releases disclose about each person, (n,).
-
-    made : whether they disclose a value together and neither alone. left, left_alone : values that they leave open, and
-    that the better one does. right, later_right, earlier_right : chance that the likeliest value of both, and of each,
-    is the true one. belief : belief in the likeliest value of both.
-    """
+    """What both releases disclose, (n,): made, left, left_alone, right, later_right, earlier_right, belief of each."""
 
     made: NDArray[np.bool_]
     left: NDArray[np.int64]

@@ -50,14 +50,7 @@ from sfumato.evaluation.attacks.placement import (
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.evaluation.attacks.verdicts import SURE, Certainty
 from sfumato.kernels.grouping import first_records
-from sfumato.kernels.linking import (
-    UNKNOWN,
-    ClassValues,
-    count_own,
-    covering_classes,
-    fitting_pairs,
-    fitting_weight,
-)
+from sfumato.kernels.linking import UNKNOWN, ClassValues, count_own, covering_classes, fitting_pairs, fitting_weight
 from sfumato.models import known_models
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.says import least_class_size
@@ -156,11 +149,7 @@ class LinkReading:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Asked:
-    """Pairs of a person and a key that a record of theirs has, or no key; sorted by person.
-
-    person, key : int64 (pairs,). first : int64 (m,), the first pair of each person. pair_of : int64 (o,), the pair of
-    each own record.
-    """
+    """Pairs of person and key, or no key, by person; first, int64 (m,), of each person; pair_of, of each own record."""
 
     person: NDArray[np.int64]
     key: NDArray[np.int64]

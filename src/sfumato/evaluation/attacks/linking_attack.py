@@ -199,12 +199,7 @@ class LinkageResult:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Answers:
-    """Per person of the register: what the attacker finds; (people,).
-
-    candidates : records that fit, of which one is picked. sole : whether all of them are certainly the person's.
-    certainty : chance that it is the person's, as far as the attacker can tell. likeliest : the likeliest sensitive
-    value. share : of the records that were looked at for it, those that have it. known : known records of each.
-    """
+    """By person (people,): candidates that fit, sole, certainty, likeliest value, its share, and known records."""
 
     candidates: NDArray[np.int64]
     sole: NDArray[np.bool_]
@@ -398,11 +393,7 @@ class _TruePeople:
 def _true_people(
     names: pl.Series, owner: NDArray[np.int64], truth: pl.DataFrame, sensitive: str, values: Sequence[str | None]
 ) -> _TruePeople:
-    """Find the people of a register in the table.
-
-    `names`: Of each row of the register. `owner`: int64: the person of each row. `truth`: The table, with a column of
-    names that is called as in the register.
-    """
+    """Find the people of a register, by the `names` and `owner` of its rows, in the table `truth` with that column."""
     code_of = {value: code for code, value in enumerate(values)}
     codes = np.array([code_of.get(text, -1) for text in text_of(truth[sensitive]).to_list()], dtype=np.int64)
     rows = zip(names.to_list(), owner.tolist(), strict=True)

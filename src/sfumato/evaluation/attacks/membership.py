@@ -465,10 +465,7 @@ class ShadowMembership(Checked):
         attack = MembershipInference(self.knows_sensitive, self.false_positives)
         pairs, sure = attack.judged(members, outsiders, unread_notes(target.published, people.frame))
         figures = {name: value for name, value in pairs.figures.items() if name.startswith("auc")}
-        return (
-            self._named(replace(pairs, figures={**figures, "auc_without_shadows": without})),
-            self._named(sure),
-        )
+        return (self._named(replace(pairs, figures={**figures, "auc_without_shadows": without})), self._named(sure))
 
     def _shadow(self, target: Target, known: NDArray[np.int64], generator: np.random.Generator) -> Published:
         """Publish a random half of the people whom the attacker knows."""

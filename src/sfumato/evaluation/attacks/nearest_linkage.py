@@ -108,12 +108,7 @@ _MOST_LABELS = 8
 
 
 def _blocks_of(points: NDArray[np.float64], labels: NDArray[np.int32]) -> tuple[NDArray[np.int64], Blocks]:
-    """Put classes into blocks.
-
-    `points`: float64 (c, d); infinite for a value that is far from every other. `labels`: int32 (c, s). `order`: int64
-    (c,): the classes, block after block. `blocks`: In this order. Classes are halved repeatedly, at the median of the
-    attribute that brings most of them together. Cost O((d + s) · c · log² c).
-    """
+    """Put classes, `points` float64 (c, d), `labels` int32 (c, s), into blocks by medians; O((d + s) · c · log² c)."""
     order, starts = _halved(points, labels)
     points, labels = points[order], labels[order]
     finite = np.isfinite(points)

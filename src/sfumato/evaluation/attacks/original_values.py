@@ -30,19 +30,8 @@ from sfumato.evaluation.attacks.placement import (
     sum_by_code,
 )
 from sfumato.kernels.grouping import first_records
-from sfumato.kernels.linking import (
-    covering_classes,
-    fitting_pairs,
-    fitting_weight,
-)
-from sfumato.published import (
-    BucketizedTables,
-    MarginalTables,
-    Published,
-    PublishedTable,
-    RandomizedTable,
-    SlicedTable,
-)
+from sfumato.kernels.linking import covering_classes, fitting_pairs, fitting_weight
+from sfumato.published import BucketizedTables, MarginalTables, Published, PublishedTable, RandomizedTable, SlicedTable
 from sfumato.published.apart import BUCKET, COUNT, labels_of
 from sfumato.recoding.choice import Recoding
 from sfumato.table.distinct import distinct_of
@@ -298,11 +287,7 @@ def _spread(publication: PublishedClasses, place: int, size: int) -> LabelSpread
 
 
 def _covered(
-    mass: NDArray[np.float64],
-    owner: NDArray[np.int64],
-    low: NDArray[np.int64],
-    high: NDArray[np.int64],
-    labels: int,
+    mass: NDArray[np.float64], owner: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np.int64], labels: int
 ) -> NDArray[np.float64]:
     up_to = np.concatenate([[0.0], np.cumsum(mass)])
     return sum_by_code(owner, up_to[high + 1] - up_to[low], labels)

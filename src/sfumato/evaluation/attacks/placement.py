@@ -319,11 +319,7 @@ def coverage_of(publication: PublishedClasses, known: Sequence[RegisterAttribute
 
 
 def _rows(known: Sequence[RegisterAttribute], classes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Give each attribute rows of the table: the first row of each, int64 (q + 1,), and by how much codes are shifted.
-
-    An attribute that is there several times has its rows once. While the table is too large, the attribute with most
-    rows puts twice as many codes on each row.
-    """
+    """Give each attribute its first row, int64 (q + 1,), and the shift of its codes, the largest shifted further."""
     place_of: dict[int, int] = {}
     places = [place_of.setdefault(id(each.attribute), len(place_of)) for each in known]
     different = dict(zip(places, known, strict=True))
@@ -575,11 +571,7 @@ def join_entries(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Covered:
-    """Different records of some people, and the classes that cover them.
-
-    person, times : int64 (d,), whose record, and how often it is known. record, owner : int64, all pairs of a record
-    and a class that covers it; rising. rows : int64 (d,), rows that fit each record.
-    """
+    """Different records of people: person, times, rows that fit, int64 (d,); record, owner: all pairs, rising."""
 
     person: NDArray[np.int64]
     times: NDArray[np.int64]

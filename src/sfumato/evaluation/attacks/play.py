@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import polars as pl
 
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
-from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all, raise_together
+from sfumato.errors import InputError, PolicyError, SfumatoError, attempt, raise_all, raise_together
 from sfumato.evaluation import inputs
 from sfumato.evaluation.attacks import ATTACKS, attacks_on_demand, without_former
 from sfumato.evaluation.attacks.fingerprint import UNPUBLISHED
@@ -682,7 +682,11 @@ def _target_of(
     others = _collected(errors, "control", lambda given: _people(given, known, "control"), control)
     names = _collected(errors, "register", read_frame, register)
     other = _collected(errors, "earlier", read_release, earlier)
-    count = _collected(errors, "", thread_count, threads) if threads is not None else _threads(errors)
+    count = (
+        _collected(errors, "", thread_count, threads)
+        if threads is not None
+        else attempt(lambda: thread_count(None), errors)
+    )
     problems = _setting_problems(recoding, records_known, seed)
     if opened is not None and people is not None:
         problems += _unlike(opened.published, people, "original")
@@ -781,14 +785,6 @@ def _setting_problems(recoding: object, records_known: object, seed: object) -> 
     if recoding is not None and not isinstance(recoding, Recoding):
         problems.append("recoding: must be a Recoding")
     return problems + seed_problems(seed)
-
-
-def _threads(errors: list[SfumatoError]) -> int | None:
-    try:
-        return thread_count(None)
-    except PolicyError as error:
-        errors.append(error)
-        return None
 
 
 def _collected(

@@ -265,11 +265,7 @@ _CELLS = 1 << 22
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Held:
-    """What a piece shows: records of each bucket and vector, and with each value if it has the sensitive attribute.
-
-    vector : int64 (g,), the vector of each group. buckets, vectors, values : how many there are; one value if the piece
-    does not have the sensitive attribute. records : float64 (buckets · vectors · values,).
-    """
+    """What a piece shows: vector of groups; how many buckets, vectors, values; records, float64, of each of these."""
 
     vector: NDArray[np.int64]
     buckets: int

@@ -221,11 +221,7 @@ class BeliefCurve:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
-        return {
-            "bound": self.bound,
-            "looks": [look.to_dict() for look in self.looks],
-            "no_control": self.alone,
-        }
+        return {"bound": self.bound, "looks": [look.to_dict() for look in self.looks], "no_control": self.alone}
 
     def lines(self) -> list[str]:
         """Write one line for each look."""

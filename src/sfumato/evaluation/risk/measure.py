@@ -44,7 +44,7 @@ from sfumato.evaluation.risk.combinations import (
 from sfumato.evaluation.risk.log_linear import Estimate, LogLinearRisk, Terms, log_linear_risk, order_problems
 from sfumato.evaluation.risk.report import RiskReport
 from sfumato.evaluation.utility.queries import positive_weights
-from sfumato.former import FormerRisk, refuse_others, value_of_call
+from sfumato.former import FormerRisk, refuse_others, value_of_call, warn
 from sfumato.models.starred_k_anonymity import WildcardKAnonymity
 from sfumato.numbers import counted
 from sfumato.progress import Progress, beating, shown, thread_count
@@ -89,14 +89,19 @@ class Sample:
     household
         Column that is equal for the records of one household.
     log_linear_estimate
-        How a log-linear model is fitted: ``"standard"``, for simple random samples; ``"pseudo-likelihood"``, by the
+        How the log-linear model is fitted: ``"standard"``, for simple random samples; ``"pseudo-likelihood"``, by the
         sampling weights of records.
+    log_linear
+        Columns of a term at most of a log-linear model of the population: 1 are main effects, 2 all pairs; or the terms
+        themselves, such as ``[("age", "sex"), ("region",)]``, beside the main effects of all other columns. None fits
+        none. It says how many unique records are unique in the population, where it is known how large that is.
     """
 
     sampling_fraction: float | None = None
     weights: str | None = None
     household: str | None = None
     log_linear_estimate: Estimate = "standard"
+    log_linear: Terms | None = None
 
 
 def risk(
@@ -110,7 +115,6 @@ def risk(
     special_uniques: int | None = None,
     combinations: int | None = None,
     wildcards: bool = False,
-    log_linear: Terms | None = None,
     recoding: Recoding | None = None,
     threads: int | None = None,
     progress: Progress = shown,
@@ -145,10 +149,6 @@ def risk(
     wildcards
         Count ``*`` as any value, as sdcMicro does, in class sizes and what follows from them; special uniques,
         combinations and population uniqueness still take it as a value of its own.
-    log_linear
-        Columns of a term at most of a log-linear model of the population: 1 are main effects, 2 all pairs; or the terms
-        themselves, such as ``[("age", "sex"), ("region",)]``, beside the main effects of all other columns. None fits
-        none. It says how many unique records are unique in the population, where it is known how large that is.
     recoding
         How a published table was published, for a population of original values; None takes what a release says, else
         the defaults.
@@ -187,7 +187,11 @@ def risk(
     [1, 2, 3, 4, 5]
     """
     refuse_others("risk", former, FormerRisk)
-    drawn = value_of_call("risk", "sample", Sample, sample, former)
+    beside = {key: value for key, value in former.items() if key != "log_linear"}
+    drawn = value_of_call("risk", "sample", Sample, sample, beside)
+    if "log_linear" in former:
+        warn("risk(log_linear=...)", "sample=sfumato.Sample(log_linear=...)")
+        drawn = replace(drawn, log_linear=former["log_linear"])
     if schema is not None and (isinstance(table, Release) or names_release(table)):
         raise PolicyError("schema: a release says itself which roles its columns have; leave it out")
     table = read_with(table, schema)
@@ -206,7 +210,7 @@ def risk(
             problems.append("recoding: must be a Recoding")
         sampled = any(each is not None for each in (drawn.sampling_fraction, population, weights))
         problems += order_problems(
-            log_linear, known.names, drawn.log_linear_estimate, sampled=sampled, weighted=weights is not None
+            drawn.log_linear, known.names, drawn.log_linear_estimate, sampled=sampled, weighted=weights is not None
         )
         problems += sizes.problems
         inputs = measured_table(
@@ -214,8 +218,8 @@ def risk(
         )
         found = _Found(inputs, drawn.sampling_fraction, wildcards)
         report = _report(found, asked or (), sizes, count or 1, tell)
-        if log_linear is not None:
-            report = replace(report, log_linear=_log_linear(found, log_linear, drawn.log_linear_estimate))
+        if drawn.log_linear is not None:
+            report = replace(report, log_linear=_log_linear(found, drawn.log_linear, drawn.log_linear_estimate))
         people = _people(table, known, report.keys)
         return replace(report, people=people, hints=_hints(table), unnumbered=known.of_people and people is None)
 
@@ -455,12 +459,7 @@ class _RiskInputs:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _OpenedTable:
-    """A table whose quasi-identifying columns are known.
-
-    `attributes`: How to read a population in the same way. `recoding`: How it was published; None for an original
-    table. `numbering`: The column of a release that numbers the people of each class, if all its quasi-identifying
-    columns are named. `of_people`: Whether promises of a release are about people with several records.
-    """
+    """A table with known columns: `attributes`, `recoding` or None, `numbering` column, `of_people` as promised."""
 
     frame: pl.DataFrame
     names: tuple[str, ...]
@@ -486,10 +485,7 @@ class _OpenedTable:
 
 
 def opened(
-    table: object,
-    quasi_identifying: Sequence[str] | None,
-    beside: Sequence[str | None],
-    recoding: Recoding | None,
+    table: object, quasi_identifying: Sequence[str] | None, beside: Sequence[str | None], recoding: Recoding | None
 ) -> _OpenedTable:
     """Read a table, or take one that was already read.
 

@@ -155,9 +155,12 @@ class RiskReport:
         for one in self.adversaries:
             risks = np.sort(one.risks[self.keys.class_of])[::-1]
             axes.step(risks, 100 * np.arange(1, risks.size + 1) / risks.size, where="pre", label=one.name)
-        for threshold in self.thresholds:
+        for place, threshold in enumerate(self.thresholds):
             axes.axvline(threshold.value, color="#777777", linewidth=1, linestyle=":")
-            axes.annotate(str(threshold), (threshold.value, 100), rotation=90, va="top", ha="right", size=7)
+            # Thresholds lie close to each other: each name stands below the last.
+            axes.annotate(
+                str(threshold), (threshold.value, 100 - 24 * place), rotation=90, va="top", ha="right", size=7
+            )
         axes.set_ylim(0, 103)
         axes.legend(frameon=False, fontsize="small")
         return Drawing(figure)
@@ -317,7 +320,7 @@ def _plain_combination(one: Combination) -> dict[str, Any]:
 
 
 def _risk_rows(report: RiskReport) -> list[list[str]]:
-    rows = [["risk", "highest", "average", *(f"above {threshold}" for threshold in report.thresholds)]]
+    rows = [["risk", "highest", "average", *(f"> {threshold}" for threshold in report.thresholds)]]
     for one in report.adversaries:
         above = [_records(one.above(threshold)) for threshold in report.thresholds]
         rows.append([f"  {one.name}", percent(one.highest, DIGITS), percent(one.average, DIGITS), *above])
@@ -360,10 +363,10 @@ def _rows_to_look_at(report: RiskReport) -> list[str]:
     return [f"rows above {highest} (prosecutor): {list_combinations(rows.tolist())}"]
 
 
-def list_combinations(rows: Sequence[int]) -> str:
+def list_combinations(rows: Sequence[int], most: int = FIRST_ROWS) -> str:
     """Name the first rows, and count the others."""
-    named = ", ".join(str(row) for row in rows[:FIRST_ROWS])
-    return f"{named}, and {len(rows) - FIRST_ROWS:,} more" if len(rows) > FIRST_ROWS else named
+    named = ", ".join(str(row) for row in rows[:most])
+    return f"{named}, and {len(rows) - most:,} more" if len(rows) > most else named
 
 
 def _highest_scores(special: SpecialUniques) -> list[int]:

@@ -153,12 +153,7 @@ class _Course:
         return records.where(known), classes[known]
 
     def _right(
-        self,
-        learner: Learner,
-        given: Floats,
-        truth: NDArray[np.int64],
-        records: _Records,
-        classes: NDArray[np.int64],
+        self, learner: Learner, given: Floats, truth: NDArray[np.int64], records: _Records, classes: NDArray[np.int64]
     ) -> float:
         train = records.features(learner, self.others, self.encoding, self.rng)
         return float(np.mean(predict_classes(learner, train, classes, given, self.seed) == truth))

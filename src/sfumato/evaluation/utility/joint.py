@@ -52,11 +52,7 @@ class JointPart:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Link:
-    """How a part is linked to the one above it.
-
-    `groups`: Number of groups of rows with equal bucket and equal shared values. `group_of`, `group_above`: int64:
-    group of each row of the part, and of each row of the part above; `groups` if the part has no such row.
-    """
+    """How a part is linked to the one above: `groups`, and int64 `group_of` and `group_above` of their rows."""
 
     parent: int
     shared: frozenset[str]
@@ -183,11 +179,7 @@ def _link(part: JointPart, above: JointPart, parent: int) -> _Link:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Factor:
-    """A query's condition on one attribute, label by label.
-
-    `value`: float64 (g,): share of each label's records that match; for the aggregated attribute, times their number.
-    `share`: float64 (g,): the share alone.
-    """
+    """A query's condition by label: `value`, float64 (g,), matching records, times the aggregated number; `share`."""
 
     value: Floats
     share: Floats
@@ -601,11 +593,7 @@ def drawn_records(joint: Joint, rng: np.random.Generator) -> dict[str, NDArray[n
 
 
 def _matched(group_of: _Places, part: JointPart, wanted: _Places, groups: int, rng: np.random.Generator) -> _Places:
-    """Return a row of the wanted group for each record.
-
-    Rows are taken in random order, each as often as it counts, and then again if a group needs more; any row if a group
-    has none.
-    """
+    """Return a row of the wanted group for each record, at random, each as often as it counts; else any row."""
     offered = np.repeat(np.arange(len(part.counts)), np.rint(part.counts).astype(np.int64))
     offered = offered[np.lexsort((rng.random(len(offered)), group_of[offered]))]
     sizes = np.bincount(group_of[offered], minlength=groups + 1)

@@ -166,8 +166,7 @@ def _associations(
     bins: dict[str, Bins] = {name: coarse(domains[name], _PAIR_BINS, _PAIR_CATEGORIES) for name in names}
     return tuple(
         Association(
-            pair,
-            *(pairwise_contingency(contingency_table(joint, *pair, bins=bins)) for joint in (original, published)),
+            pair, *(pairwise_contingency(contingency_table(joint, *pair, bins=bins)) for joint in (original, published))
         )
         for pair in combinations(names, 2)
     )
@@ -379,11 +378,7 @@ def frontier(points: Sequence[tuple[float, float]]) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class _AttackerView:
-    """What a release tells attackers about one sensitive attribute.
-
-    `baseline`, `adversary`: as in :class:`~sfumato.evaluation.utility.measure.DirectComparison`. `privacy_loss`:
-    as in :class:`~sfumato.evaluation.utility.measure.TradeOff`.
-    """
+    """What a release tells of one sensitive attribute, as ``DirectComparison`` and ``TradeOff`` say."""
 
     sensitive: str
     baseline: float

@@ -403,10 +403,7 @@ def _cover(group: int, other: int, steps: Int64s, loss: ClassLoss, groups: Growi
 
 @borrowing
 def _whole(attribute: int, low: int, high: int, steps: Int64s, loss: ClassLoss) -> tuple[int, int]:
-    """Range of all that is published alike: everything below the common ancestor, or all where `*` is.
-
-    Ends: both codes move outwards, to the first and the last at most.
-    """
+    """Range of all published alike: below the common ancestor, or all where `*` is. Ends: codes move outwards."""
     start = loss.offsets[attribute]
     last = loss.offsets[attribute + 1] - start - 1
     if low == high:

@@ -415,10 +415,7 @@ def _improve(
     count: int, free: int, everybody: int, k: int, ruled: bool, least: float, rules: RuleArrays, table: _Table,
     pool: _Pool,
 ) -> float:  # fmt: skip
-    """Make moves and exchanges while one gains more than `least`; returns squared norms of sums over sizes.
-
-    Ends: what grows by `least` or more each time is bounded.
-    """
+    """Make moves and exchanges that gain `least`; returns squared norms over sizes. Ends: the gain is bounded."""
     better = True
     while better:
         better = False
@@ -833,10 +830,7 @@ def _share_ranges(
 def _improve_ranges(
     count: int, free: int, k: int, ruled: bool, loss: ClassLoss, rules: RuleArrays, table: _Table, pool: _Ranges
 ) -> float:
-    """Make moves and exchanges while one saves more than _LEAST; returns what all records lose.
-
-    Ends: what falls by _LEAST or more each time is never below 0.
-    """
+    """Make moves and exchanges that save _LEAST; returns what all lose. Ends: what falls so is never below 0."""
     better = True
     while better:
         better = False

@@ -396,10 +396,7 @@ def _near_one(
     codes: Codes, record: int, tree: RecordTree, loss: ClassLoss, grown: Grown, found: Int32s, distances: Floats,
     stack: Int64s, bounds: Floats,
 ) -> None:  # fmt: skip
-    """Find the records nearest to one.
-
-    Ends: each node is visited once, and places fall. Capacity: nodes that wait are distinct.
-    """
+    """Find the records nearest to one. Ends: nodes come once, and places fall. Capacity: those that wait."""
     size = len(found)
     held = 0
     stack[0] = 0
@@ -557,10 +554,7 @@ def _best_edge(codes: Codes, order: Int32s, start: int, stop: int, attribute: in
 
 @borrowing
 def _part(codes: Codes, order: Int32s, start: int, stop: int, attribute: int, edge: int, spare: Int32s) -> int:
-    """Move records up to the edge to the front, keeping their order; return where the others start.
-
-    Capacity: `spare` is as long as `order`.
-    """
+    """Move records up to the edge to the front, in order; return where others start. Capacity: that of `order`."""
     middle = start
     kept = 0
     for place in range(start, stop):

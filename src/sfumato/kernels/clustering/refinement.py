@@ -268,10 +268,7 @@ def _found(
     one: int, place: int, k: int, allowed: float, around: Surroundings, ruled: bool, loss: ClassLoss,
     rules: RuleArrays, members: Members, log: Log, state: Int64s,
 ) -> None:  # fmt: skip
-    """Found a class of `one` and near records whose classes can spare them, if that saves loss.
-
-    Capacity: k records move at most, each once.
-    """
+    """Found a class of `one` and near records that can be spared, if it saves. Capacity: k records move, once."""
     moved = 0
     saved = 0.0
     record = int64(members.record_of[one])

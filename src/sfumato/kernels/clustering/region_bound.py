@@ -200,10 +200,7 @@ def _greedy(
     codes: Codes, weights: Int64s, record: int, k: int, left: Int64s, alive: Int64s, tree: RecordTree, loss: ClassLoss,
     grown: Grown, stack: Int64s, bounds: Floats,
 ) -> float:  # fmt: skip
-    """Loss of a class grown around the record, or infinite; puts `left` back.
-
-    Ends: a round uses up a record. Capacity: k records have weight k.
-    """
+    """Loss of a class grown around the record, or infinite; `left` as before. Ends: it has k at last. Capacity: k."""
     start_with(codes, record, loss, grown)
     taken = np.empty(k, np.int64)
     size = 0

@@ -317,10 +317,7 @@ def _full(nearest: Nearest) -> bool:
 def _before(
     units: int, item: int, other_units: int, other: int, depth: int, tree: PrefixTree, measure: Measure
 ) -> bool:  # fmt: skip
-    """Whether an item comes before another: by distance, then records by their place, nodes value by value.
-
-    Ends: both climb, and meet at the root at the latest.
-    """
+    """Whether an item comes before another: by distance, place, values. Ends: both climb to the root at most."""
     if units != other_units:
         return bool(units < other_units)
     if depth == len(measure.own):
@@ -524,10 +521,7 @@ def distances_from(record: int, tree: PrefixTree, measure: Measure, chain: Chain
 
 @inlined
 def chain_distances(tree: PrefixTree, measure: Measure, chain: Chain, walk: TreeWalk) -> None:
-    """Fill ``measure.apart``, attribute by attribute along the chain.
-
-    Cost O(V log V) and the pairs of the rows that are merged; values that no record has any more are skipped.
-    """
+    """Fill ``measure.apart`` along the chain, without values that are gone; O(V log V) and merged pairs."""
     for level in range(measure.categories):
         own = measure.offsets[level] + measure.own[level]
         cards = _listed(level, own, measure, chain)

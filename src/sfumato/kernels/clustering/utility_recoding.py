@@ -490,10 +490,7 @@ def _differ(codes: Codes, record_of: Int32s, rows: Int64s) -> bool:
 def _halve(
     codes: Codes, record_of: Int32s, rows: Int64s, spare: Int64s, loss: ClassLoss, first_side: Span, second_side: Span
 ) -> int:
-    """Move the first side to the front; rows of each side keep their order. Returns how many they are.
-
-    Capacity: each row goes to one side.
-    """
+    """Move the first side to the front, both in order; returns how many they are. Capacity: a row has one side."""
     one, other = _ends(codes, record_of, rows, loss)
     open_with(codes, int64(record_of[rows[one]]), loss, first_side)
     open_with(codes, int64(record_of[rows[other]]), loss, second_side)

@@ -170,10 +170,7 @@ def bounds_of(attribute: int, low: int, stop: int, layout: SortedAttributes, spa
 
 @kernel
 def collect(attribute: int, low: int, stop: int, layout: SortedAttributes, space: Space, cells: ProductCells) -> int:
-    """Find the cells that have records in a part: fills `touched`, `found` and `part`; returns how many there are.
-
-    Capacity: each cell once.
-    """
+    """Find the cells of a part: fills `touched`, `found`, `part`; returns how many. Capacity: each cell once."""
     begin, end = bounds_of(attribute, low, stop, layout, space)
     touched = 0
     for place in range(begin, end):

@@ -88,6 +88,8 @@ class LossWorkspace(NamedTuple):
     finder: ItemFinder
     scoring: Scoring
     candidates: Candidates
+    # (q, 2): the records on which a cut along each attribute is decided: those of the range, or what counts of it
+    spans: Int64s
 
 
 @kernel
@@ -99,9 +101,8 @@ def new_loss_workspace(space: Space, options: Options, rows: int) -> LossWorkspa
     scoring = Scoring(
         draws, spread_table(draws), tabulate_evenness(), np.zeros(rows + 1, np.int64), np.zeros((32, PLANES), np.uint64)
     )
-    return LossWorkspace(
-        items, shown, finder, scoring, Candidates(np.zeros((2, most), np.int64), np.zeros(most, np.uint64))
-    )
+    candidates = Candidates(np.zeros((2, most), np.int64), np.zeros(most, np.uint64))
+    return LossWorkspace(items, shown, finder, scoring, candidates, np.zeros((len(space.kinds), 2), np.int64))
 
 
 @sized(lambda records, low, high, *_: 7.0 * (high - low) * records.codes.shape[1])
@@ -139,11 +140,15 @@ def partition_by_loss(
             if _surely_whole(work.whole, options.smallest, rules):
                 continue
         sample = min(SAMPLE, last - first)
+        loss.spans[:, 0] = first
+        loss.spans[:, 1] = last
         attribute = choose_cut(codes, weights, first, last, sample, size, space, rules, options, loss, work)
         if attribute < 0 and sample < last - first:
             # The sample has found none. What is kept for all records serves the ranges that follow, too.
             sample = last - first
             loss = new_loss_workspace(space, options, sample)
+            loss.spans[:, 0] = first
+            loss.spans[:, 1] = last
             attribute = choose_cut(codes, weights, first, last, sample, size, space, rules, options, loss, work)
         if attribute < 0:
             continue
@@ -186,10 +191,13 @@ def choose_cut(
 ) -> int:  # fmt: skip
     """Choose the cut that saves most expected loss, looking at the first `rows` records; −1 when none is allowable.
 
+    What the sample proposes is decided on ``loss.spans``.
+
     With rules, ``work.whole`` holds the sensitive values of the range, unless one side is surely large enough.
     ``work.part_of`` then gives the part of every code that occurs. Ties go to the earlier attribute, then to code
     order, falling frequency, one item alone, then to the earlier place. Ends: candidates are scored once each.
     """
+    whole = rows == high - low
     items, shown, scoring, candidates = loss.items, loss.shown, loss.scoring, loss.candidates
     active, total, heaviest = find_items(codes, weights, low, rows, space, items, shown, loss.finder)
     if active == 0 or total == 0:
@@ -213,8 +221,11 @@ def choose_cut(
             if options.ruled:
                 attribute = candidates.sides[ATTRIBUTE, number]
                 chosen = candidates.items[number]
-                _fill_parts(codes, low, high, rows, attribute, chosen, space.offsets, items, shown.item, work.part_of)
-                if _rules_hold(codes, weights, low, high, attribute, size, options.smallest, rules, work):
+                first, last = loss.spans[attribute]
+                _fill_parts(
+                    codes, first, last, whole, attribute, chosen, space.offsets, items, shown.item, work.part_of
+                )
+                if _rules_hold(codes, weights, first, last, attribute, size, options.smallest, rules, work):
                     best = score
                     winner = number
                 number += 1
@@ -224,21 +235,45 @@ def choose_cut(
         if winner >= 0:
             attribute = candidates.sides[ATTRIBUTE, winner]
             chosen = candidates.items[winner]
-            _fill_parts(codes, low, high, rows, attribute, chosen, space.offsets, items, shown.item, work.part_of)
-            if rows == high - low or _sizes_hold(
-                codes, weights, low, high, attribute, size, options.smallest, work.part_of
-            ):
+            first, last = loss.spans[attribute]
+            _fill_parts(codes, first, last, whole, attribute, chosen, space.offsets, items, shown.item, work.part_of)
+            if whole or _sizes_hold(codes, weights, first, last, attribute, size, options.smallest, work.part_of):
                 return int64(attribute)
     return -1
 
 
+@kernel
+def choose_first_cut(
+    codes: Codes, weights: Int32s, spans: Int64s, rows: int, space: Space, rules: RuleArrays, options: Options
+) -> tuple[int, Int32s]:  # fmt: skip
+    """Choose the cut of a range of which only counts are here, as :func:`partition_by_loss` chooses it for its records.
+
+    codes : unsigned (h, w), weights : int32 (h,): the first `rows` records of the range, which has more; then for each
+    attribute, at ``spans``, int64 (q, 2), what the range counts of its codes and the sensitive values beside them.
+    Returns the attribute, −1 for none, and int32, the side of each of its codes that occurs.
+    """
+    work = new_workspace(space, rules, options)
+    first, last = spans[0]
+    size = total_weight(weights, first, last)
+    if size < 2 * options.smallest:
+        return -1, work.part_of
+    if options.ruled and size < 2 * rules.safe_size:
+        count_whole(codes, weights, first, last, rules, work)
+        if _surely_whole(work.whole, options.smallest, rules):
+            return -1, work.part_of
+    loss = new_loss_workspace(space, options, rows)
+    loss.spans[:] = spans
+    attribute = choose_cut(codes, weights, 0, rows + 1, rows, size, space, rules, options, loss, work)
+    return attribute, work.part_of
+
+
 @borrowing
 def _fill_parts(
-    codes: Codes, low: int, high: int, rows: int, attribute: int, chosen: np.uint64, offsets: Int64s,
+    codes: Codes, low: int, high: int, whole: bool, attribute: int, chosen: np.uint64, offsets: Int64s,
     items: Items, item: NDArray[np.uint8], part_of: Int32s,
 ) -> None:  # fmt: skip
-    """Set `part_of` for every code of the attribute in the range."""
-    if rows == high - low:
+    """Set `part_of` for every code of the attribute in the range, of which the `whole` was looked at, or not."""
+    if whole:
         _fill_shown(codes, low, high, attribute, chosen, item, part_of)
         return
     start = items.attributes[START, attribute]

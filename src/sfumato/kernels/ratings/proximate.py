@@ -297,10 +297,7 @@ def _best_cut(
 
 @inlined
 def _parted(codes: Any, order: Any, first: int, last: int, origin: int, width: int, low_end: int) -> int:
-    """Move the vectors up to `low_end` of a column to the front; the first place of the others.
-
-    Capacity: `middle` never passes `place`.
-    """
+    """Move vectors up to `low_end` to the front; the first place of others. Capacity: `middle` <= `place`."""
     middle = first
     for place in range(first, last):
         vector = order[place]
@@ -360,18 +357,7 @@ def slicing_balls(
         while left > 1 and issue < width:
             rated = mine < starts[center + 1] and issues[mine] == issue
             left, evaluated, following = _cut(
-                center,
-                issue,
-                rated,
-                mine,
-                candidates,
-                left,
-                cursors,
-                starts,
-                issues,
-                codes,
-                steps,
-                null,
+                center, issue, rated, mine, candidates, left, cursors, starts, issues, codes, steps, null
             )
             evaluations += evaluated
             mine += rated

@@ -258,10 +258,7 @@ def public_counts(records: Int64s, starts: Int64s, issues: Int32s, sensitive: Fl
 
 @kernel
 def public_codes(records: Int64s, total: int, starts: Int64s, issues: Int32s, codes: Codes, sensitive: Flags) -> Codes:
-    """Return the ratings of the non-sensitive issues of some records, one record after the other; `total` of them.
-
-    Capacity: `total` counts these ratings.
-    """
+    """Return non-sensitive ratings of some records, one after the other. Capacity: `total` counts them."""
     found = np.empty(total, dtype=codes.dtype)
     filled = 0
     for record in records:

@@ -108,10 +108,7 @@ def dense_codes(
 
 @kernel
 def rated_columns(table: NDArray[np.int16]) -> tuple[Int64s, Int32s]:
-    """Return the columns that each row of a table has rated, as compressed rows: int64 (b + 1,) and int32 (z,).
-
-    Capacity: counted before.
-    """
+    """Return the columns that each row rated, compressed: int64 (b + 1,), int32 (z,). Capacity: counted before."""
     starts = np.zeros(len(table) + 1, dtype=np.int64)
     for row in range(len(table)):
         starts[row + 1] = starts[row] + np.count_nonzero(table[row] != MISSING)
@@ -159,10 +156,7 @@ def window_change(codes: Any, count: int, steps: int) -> int:
 
 @inlined
 def window_start(codes: Any, count: int, steps: int) -> int:
-    """Return the start of the window of least change for codes that rise: the middle one where several are as good.
-
-    Ends: each round sets a pair aside.
-    """
+    """Return the start of the window of least change for rising codes, the middle on ties. Ends: pairs go aside."""
     low, high = 0, count - 1
     first, last = codes[high] - steps, codes[low]
     while low < high and codes[high] - codes[low] > steps:
@@ -225,10 +219,7 @@ def _worth_of_all(group: Any, members: int, block: Any, rules: Any, room: Any) -
 
 @inlined
 def _worth_of_most(group: Any, members: int, block: Any, rules: Any, room: Any) -> float:
-    """Return the worth of the issues that more than half of the members have rated.
-
-    Capacity: `codes` has a place for each record.
-    """
+    """Return the worth of issues that most members have rated. Capacity: `codes` has a place for each record."""
     starts, columns, table, weights, _ = block
     codes, counts = room[0], room[1]
     for place in range(members):

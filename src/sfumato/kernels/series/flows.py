@@ -245,10 +245,7 @@ def _push_out(
 
 @inlined
 def _find_room(start: int, spared: int, network: Network, flow: Int64s, load: Int64s, search: Search) -> int:
-    """Search breadth first for a place with room to which rows can go; −1 for none.
-
-    Ends: each place is met once. Capacity: `queue` has a place for each.
-    """
+    """Search breadth first for a place with room, −1 for none. Ends: places come once. Capacity: as many."""
     search.queue[0] = start
     search.met[start] = True
     count = 1

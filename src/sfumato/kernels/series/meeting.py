@@ -220,10 +220,7 @@ def _with_room(numbers: Int64s, size: int) -> Int64s:
 
 @inlined
 def _reaching(boxes: Shapes, some: Int64s, attribute: int, low: float, high: float, into: Int64s, place: int) -> int:
-    """Write the boxes that reach above `low` and not only above `high`; return where they end.
-
-    Capacity: the caller makes room for all of `some`.
-    """
+    """Write the boxes above `low` and not only above `high`; return their end. Capacity: room for all of `some`."""
     for box in some:
         if _reaches(boxes, box, attribute, low, high):
             into[place] = box

@@ -98,10 +98,7 @@ def join_left(bucket_at: Int32s, starts: Int64s, parts: Int64s, buckets: Int64s,
 
 @inlined
 def _fill(heap: Int64s, starts: Int64s, first: int, values: int) -> int:
-    """Make a heap of the values of a part; return how many have records. Keys rise with these, and fall with values.
-
-    Capacity: the largest part's values fit.
-    """
+    """Make a heap of the values of a part, rising keys first; return how many. Capacity: the largest part fits."""
     held = 0
     for value in range(values):
         left = starts[first + value + 1] - starts[first + value]

@@ -230,10 +230,7 @@ class Exchanging(NamedTuple):
 
 @kernel
 def attributes_cut(order: Int64s, cuts: Int64s, space: CutSpace, strata: Int64s, count: int) -> Int64s:
-    """Return the attribute of each cut, int64 (c,): the widest that leads to these halves; `UNEVEN` for medians.
-
-    Ends: each round sets a width to 0.
-    """
+    """Return the widest attribute of each cut, int64 (c,), or `UNEVEN` for medians. Ends: a width becomes 0."""
     found = np.full(len(cuts), UNEVEN, np.int64)
     highest = np.full(count, -1, np.int64)
     widths = np.zeros(len(space.scales))

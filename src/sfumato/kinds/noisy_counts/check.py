@@ -35,9 +35,7 @@ from sfumato.published.apart import COUNT
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.protocol import Roles
 from sfumato.release.agreement import Difference
-from sfumato.release.description import (
-    listed_names,
-)
+from sfumato.release.description import listed_names
 from sfumato.release.own_kinds import OwnDescription, OwnKind
 
 SYNTHETIC = "synthetic"

@@ -65,11 +65,7 @@ _ROW = "row of table {}"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _FittedTable:
-    """What fitting came to.
-
-    `weights`, float64 (m,): expected records of every combination. `rounds`: passes over all tables. `difference`:
-    largest difference to a count that is left, as a share of all records.
-    """
+    """What fitting came to: `weights`, float64 (m,); `rounds` over all tables; largest `difference`, as a share."""
 
     weights: _Floats
     rounds: int
@@ -398,10 +394,7 @@ def private_task(table: Table, model: DifferentialPrivacy, counting: Counting) -
 
 
 def in_cells(table: Table, counting: Counting) -> Table:
-    """Return the table with each value as the label of its cell; all columns that are counted, and no others.
-
-    Raises ``PolicyError`` when a column has no declared domain.
-    """
+    """Return a table with each value as its cell's label, counted columns alone; PolicyError without a domain."""
     columns, problems = _columns(table, counting)
     raise_all(PolicyError, problems)
     frame = pl.DataFrame([column.domain.column(column.name, _shown(column, table)) for column in columns])

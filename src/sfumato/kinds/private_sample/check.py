@@ -15,14 +15,7 @@ from typing import Any
 import polars as pl
 
 from sfumato.errors import PolicyError, VerificationError
-from sfumato.kinds.private.check import (
-    Declared,
-    Domain,
-    SeriesSpent,
-    read_declared,
-    role_differences,
-    series_checks,
-)
+from sfumato.kinds.private.check import Declared, Domain, SeriesSpent, read_declared, role_differences, series_checks
 from sfumato.models.checks import Check, Outcome, promise_words
 from sfumato.models.of_kinds import DifferentialPrivacy
 from sfumato.numbers import counted
@@ -49,10 +42,7 @@ SLACK = Decimal(10) ** -40
 
 
 def largest_share(epsilon: Fraction) -> Fraction:
-    """Return the largest share that ε allows, 1 - exp(-ε), never rounded up.
-
-    Whoever is in the table is missing in the sample with 1 - β; that must be at least exp(-ε).
-    """
+    """Return the largest share that ε allows, 1 - exp(-ε), never rounded up: one is missing with exp(-ε) or more."""
     return Fraction(int((1 - Fraction(_exp_up(epsilon))) * GRAINS), GRAINS)
 
 
@@ -86,10 +76,7 @@ def delta_of(k: int, share: Fraction, epsilon: Fraction) -> float:
 
 
 def smallest_k(share: Fraction, epsilon: Fraction, delta: float) -> int:
-    """Return the smallest k whose δ is within `delta`; δ falls as k rises. Cost that of some ten :func:`delta_of`.
-
-    Raises ``PolicyError`` when it is above :data:`LARGEST_K`.
-    """
+    """Return the smallest k whose δ is within `delta`, by some ten :func:`delta_of`; PolicyError if too large."""
     high = 2
     while delta_of(high, share, epsilon) > delta:
         high *= 2

@@ -11,12 +11,7 @@ import polars as pl
 from sfumato.errors import PolicyError, VerificationError
 from sfumato.kinds.private.check import Domain, SeriesSpent
 from sfumato.kinds.private.release import DeclaredRelease
-from sfumato.kinds.private_sample.check import (
-    SAMPLES,
-    PrivateSample,
-    SampleBudget,
-    sample_verification,
-)
+from sfumato.kinds.private_sample.check import SAMPLES, PrivateSample, SampleBudget, sample_verification
 from sfumato.kinds.private_sample.policy import PrivateSamplePolicy
 from sfumato.models.of_kinds import DifferentialPrivacy
 from sfumato.numbers import counted, figure, percent
@@ -134,10 +129,7 @@ class PrivateSampleRelease(DeclaredRelease):
     @property
     def figures(self) -> dict[str, Any]:
         """Levels, and how many records there are."""
-        return {
-            **self.levels_or_sets,
-            "records": {"published": self.published.data.height, "suppression_limit": 0.0},
-        }
+        return {**self.levels_or_sets, "records": {"published": self.published.data.height, "suppression_limit": 0.0}}
 
     @property
     def lines(self) -> tuple[str, Sequence[str]]:

@@ -42,10 +42,7 @@ from sfumato.parallel import each
 from sfumato.progress import Progress, silent, thread_count
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.protocol import Roles
-from sfumato.release.description import (
-    listed_names,
-    number_of_records,
-)
+from sfumato.release.description import listed_names, number_of_records
 from sfumato.release.own_kinds import OwnDescription, OwnKind
 
 # Records that rated the same non-sensitive issues in the same way, and the sums of their sensitive ratings.
@@ -71,10 +68,7 @@ class Vectors:
 
 
 def vectors_of(ratings: Ratings) -> Vectors:
-    """Group records by what they rated, and by how.
-
-    Hashes only say which records are compared: groups are exact. Cost O(z + n log n); 40 bytes a record.
-    """
+    """Group records by what they rated, and how, exactly; hashes only choose. O(z + n log n); 40 bytes each."""
     # Any keys give the same groups, but predictable ones would let somebody make input that is slow to group.
     keys = np.random.default_rng().integers(0, 1 << 62, size=len(ratings.names), dtype=np.int64)
     keys[ratings.sensitive] = 0
@@ -665,10 +659,7 @@ def pairwise(question: ProximityQuery) -> Measures:
 
 
 def slicing_search(question: ProximityQuery) -> Measures:
-    """Find what is around every record by cutting candidates issue by issue (the paper's algorithm 1).
-
-    Cost O(n² · p) at worst for p non-sensitive issues.
-    """
+    """Find what is around every record by cutting candidates issue by issue (algorithm 1); O(n² · p) at worst."""
     width = len(question.ratings.names)
     return _measured(question, *slicing_balls(*question.public, question.steps, question.null, width))
 

@@ -272,11 +272,7 @@ def anonymize(
 
 
 def words_of(
-    policy: Path | None,
-    bundles: Sequence[Any],
-    settings: Sequence[str],
-    problems: list[str],
-    **parts: dict[str, Any],
+    policy: Path | None, bundles: Sequence[Any], settings: Sequence[str], problems: list[str], **parts: dict[str, Any]
 ) -> KindWords:
     """Gather the options that say what is read, promised and done, in bundles of them."""
     from sfumato.cli.kind_words import KindWords
@@ -476,11 +472,7 @@ def check(
 
 
 def _limits(answer: Satisfaction) -> dict[str, float | None]:
-    return {
-        "largest_k": answer.largest_k,
-        "smallest_epsilon": answer.smallest_epsilon,
-        "largest_l": answer.largest_l,
-    }
+    return {"largest_k": answer.largest_k, "smallest_epsilon": answer.smallest_epsilon, "largest_l": answer.largest_l}
 
 
 def _page(answer: Satisfaction, limits: dict[str, float | None]) -> str:

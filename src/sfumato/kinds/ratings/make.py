@@ -721,11 +721,7 @@ def _places(changed: ChangedRatings, records: NDArray[np.int64]) -> NDArray[np.i
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _ShuffledRatings:
-    """Ratings in random order.
-
-    `ratings`: issues by name, records in random order. `origin`, int64 (n,): the number of each record in the input,
-    from 0.
-    """
+    """Ratings in random order; `origin`, int64 (n,): the number of each published record in the input, from 0."""
 
     ratings: Ratings
     origin: NDArray[np.int64]

@@ -151,10 +151,7 @@ class RatingPolicy(WholePolicy):
         return model
 
     def reading(self, seed: int | None = None) -> dict[str, Any]:
-        """Return how ratings are read, as arguments for :func:`sfumato.read_ratings`.
-
-        A `seed` draws the same share of sensitive issues, for tests and studies.
-        """
+        """Return how ratings are read, for :func:`sfumato.read_ratings`; `seed` draws the same sensitive issues."""
         from sfumato.table.layout import Reading
 
         layout = self.source.reading()

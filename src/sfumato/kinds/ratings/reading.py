@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError, SfumatoError, raise_all, raise_together, said_of
+from sfumato.errors import InputError, SfumatoError, attempt, raise_all, raise_together, said_of
 from sfumato.former import FormerReading, reading_of_call
 from sfumato.kernels.ratings.rows import number_by_appearance, repeated_pairs, rows_of
 from sfumato.kinds.ratings.ratings import (
@@ -181,8 +181,8 @@ def read_long(
     errors: list[SfumatoError] = []
     user = _identified(lambda: keys_read(users, reading, key_form), "user", errors)
     issue = _identified(lambda: typed_column(issues, None, reading)[0], "issue", errors)
-    rating = _rated(ratings, reading, header, errors)
-    kept_times = _time(times[0], reading, errors) if times else None
+    rating = attempt(lambda: distinct_of(rating_column(ratings, reading, header)), errors)
+    kept_times = attempt(lambda: _time(times[0], reading), errors) if times else None
     raise_together(errors)
     return _long_entries(user, issue, rating, kept_times)
 
@@ -224,20 +224,8 @@ def _identified(read: Callable[[], pl.Series], part: str, errors: list[SfumatoEr
     return distinct
 
 
-def _rated(column: pl.Series, reading: ValueReading, header: Header, errors: list[SfumatoError]) -> Distinct | None:
-    try:
-        return distinct_of(rating_column(column, reading, header))
-    except SfumatoError as error:
-        errors.append(error)
-        return None
-
-
-def _time(column: pl.Series, reading: ValueReading, errors: list[SfumatoError]) -> pl.Series | None:
-    try:
-        return column if column.dtype.is_temporal() else typed_column(column, None, reading)[0]
-    except SfumatoError as error:
-        errors.append(error)
-        return None
+def _time(column: pl.Series, reading: ValueReading) -> pl.Series:
+    return column if column.dtype.is_temporal() else typed_column(column, None, reading)[0]
 
 
 def _long_entries(

@@ -12,14 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, VerificationError
-from sfumato.kinds.ratings.check import (
-    RATINGS,
-    TABLE,
-    Satisfaction,
-    check_ratings,
-    decided,
-    rating_verification,
-)
+from sfumato.kinds.ratings.check import RATINGS, TABLE, Satisfaction, check_ratings, decided, rating_verification
 from sfumato.kinds.ratings.policy import RatingPolicy
 from sfumato.kinds.ratings.ratings import MOST_DECIMALS, Ratings, Scale, found_scale
 from sfumato.models.of_kinds import RatingAnonymity

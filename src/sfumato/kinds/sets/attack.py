@@ -224,10 +224,7 @@ def original_view(sets: Sets) -> _SetView:
 
 
 def released_view(release: SetRelease, original: Sets, number_of: NDArray[np.int64]) -> _SetView:
-    """Return a release of sets; who attacks it knows the hierarchy of the items.
-
-    number_of : int64 (n,), the number that each record of `original` has for the release.
-    """
+    """Return a release of sets and their hierarchy; number_of: int64 (n,), the number of each record in it."""
     published = release.published
     place_of = {name: place for place, name in enumerate(published.names)}
     paths = [(name,) for name in original.names] if original.hierarchy is None else original.hierarchy.paths

@@ -25,14 +25,8 @@ from sfumato.parallel import each
 from sfumato.progress import thread_count
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.protocol import Roles, named
-from sfumato.release.agreement import (
-    Difference,
-    role_names,
-)
-from sfumato.release.description import (
-    listed_names,
-    number_of_records,
-)
+from sfumato.release.agreement import Difference, role_names
+from sfumato.release.description import listed_names, number_of_records
 from sfumato.release.own_kinds import OwnDescription, OwnKind, names_above
 from sfumato.table.distinct import distinct_of
 
@@ -157,12 +151,7 @@ def refuse_too_many(starts: NDArray[np.int64], size: int) -> None:
 
 
 def count_combinations(
-    starts: NDArray[np.int64],
-    items: NDArray[np.int32],
-    class_of: NDArray[np.int64],
-    m: int,
-    k: int,
-    threads: int = 1,
+    starts: NDArray[np.int64], items: NDArray[np.int32], class_of: NDArray[np.int64], m: int, k: int, threads: int = 1
 ) -> tuple[SizeCount, ...]:
     """Count all combinations of 1 to `m` items, and in how many records of a class each occurs.
 
@@ -225,11 +214,7 @@ class _Chunk:
 
 
 def _chunks(
-    places: NDArray[np.int64],
-    heads: NDArray[np.int64],
-    stops: NDArray[np.int64],
-    items: NDArray[np.int32],
-    size: int,
+    places: NDArray[np.int64], heads: NDArray[np.int64], stops: NDArray[np.int64], items: NDArray[np.int32], size: int
 ) -> Iterator[_Chunk]:
     """Split places, sorted by head, between heads; what one head begins too often is split by the next item."""
     sums = np.append(0, np.cumsum(_begun(places, stops, size)))

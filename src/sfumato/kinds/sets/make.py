@@ -49,10 +49,7 @@ _MOST_RARE = 1_000_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SetTask:
-    """Sets of one class of records, and what is to hold for them.
-
-    `starts`, `items`: int64 (n + 1,) and int32 (z,), as of :class:`~sfumato.kinds.sets.sets.Sets`.
-    """
+    """Sets of one class: `starts`, `items`, int64 (n + 1,) and int32 (z,), and what is to hold for them."""
 
     starts: NDArray[np.int64]
     items: NDArray[np.int32]
@@ -450,10 +447,7 @@ def _settle(task: SetTask, levels: Levels, rare: NDArray[np.int32], *, leave_out
 def _cheapest_ancestors(
     task: SetTask, levels: Levels, items: list[int]
 ) -> tuple[tuple[tuple[int, int], ...], int | None]:
-    """Return the ancestors of some items that lose least among those that occur together in k records, and that loss.
-
-    Without any, the loss is None.
-    """
+    """Return the ancestors of least loss that occur together in k records, and that loss, or None without any."""
     tree = task.tree
     choices = [tree.above(item, int(levels[item])) for item in items]
     options = {_largest(task, list(zip(items, chosen, strict=True))) for chosen in product(*choices)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +16,12 @@ from sfumato.kinds.traces.check import trace_rows
 from sfumato.kinds.traces.release import TraceRelease
 from sfumato.kinds.traces.traces import Traces, order_traces
 from sfumato.numbers import counted, percent
-from sfumato.options import Count, Seed, check_arguments
+from sfumato.options import Count, Limit, Seed, check_arguments
 from sfumato.rates import Rate
 
 _NAME = "known-points"
 _HELPS = "a larger L, up to what attackers may know; coarser places and times"
-_HOME = "home and work"
+_HOME, _ANY = "home and work", "any two places"
 
 
 @dataclass(frozen=True)
@@ -32,27 +33,35 @@ class TraceAttack:
     people : int
         People who were looked for.
     before : tuple of AttackResult
-        On the traces as they are, by 1, 2, ... points, and by home and work.
+        On the traces as they are, by 1, 2, ... points, by home and work, and by any two places, for comparison.
     published : tuple of AttackResult
         On a release of them, by as many of the points that it publishes of the person.
     original : tuple of AttackResult
-        The same by any points of the person, also such as were left out; and by home and work.
+        The same by any points of the person, also such as were left out; and by places.
+    noise : float
+        Share of the known points that are wrong.
     """
 
     people: int
     before: tuple[AttackResult, ...]
     published: tuple[AttackResult, ...] = ()
     original: tuple[AttackResult, ...] = ()
+    noise: float = 0.0
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values, for JSON."""
         parts = {"before": self.before, "published": self.published, "original": self.original}
-        return {"people": self.people, **{name: [one.to_dict() for one in each] for name, each in parts.items()}}
+        return {
+            "people": self.people,
+            "noise": self.noise,
+            **{name: [one.to_dict() for one in each] for name, each in parts.items()},
+        }
 
     def __str__(self) -> str:
         """Return a line for each number of points."""
         people = counted(self.people, "person")
         lines = [f"Looking for {people} by their points: whom one trace fits, and whose trace is picked"]
+        lines[0] += f"; by chance {percent(self.before[0].success.baseline, 3)}"
         for name, results in (
             ("Before", self.before),
             ("After, by published points", self.published),
@@ -76,6 +85,7 @@ def attack_traces(
     *,
     known: Count = 4,
     victims: Count | None = 1000,
+    noise: Annotated[float, Limit(0, 1, below=True)] = 0.0,
     seed: Seed = None,
 ) -> TraceAttack:
     """Look for people by some of their points, in the traces as they are and in a release of them.
@@ -94,6 +104,8 @@ def attack_traces(
         The attack is played with 1 to `known` points; all of them if somebody has fewer.
     victims
         People to look for, drawn; None looks for all.
+    noise
+        Share of the known points, and places, that are wrong: drawn from all that there are.
     seed
         For tests and studies: draws the same victims and points, whatever the order of the traces.
 
@@ -120,21 +132,22 @@ def attack_traces(
     if victims is not None and victims < ordered.height:
         drawn = np.sort(random.choice(ordered.height, victims, replace=False))
     view = _original_view(ordered)
-    before = tuple(_played(view, _points(view, drawn, random), drawn, known))
-    before = (*before, _by_places(view, ordered, drawn, 0))
+    places = _known_places(ordered, drawn, 0, random, noise)
+    before = tuple(_played(view, _points(view, drawn, random, noise), drawn, known))
+    before = (*before, *_by_places(view, places, drawn))
     if release is None:
-        return TraceAttack(len(drawn), before)
+        return TraceAttack(len(drawn), before, noise=noise)
     shown, own = _released_view(release, ordered, number_of)
     there = drawn[own[drawn] >= 0]
     published = tuple(
-        _promised(one, release) for one in _played(shown, _points(shown, own[there], random), own[there], known)
+        _promised(one, release, noise)
+        for one in _played(shown, _points(shown, own[there], random, noise), own[there], known)
     )
-    any_points = _points(view, drawn, random)
+    any_points = _points(view, drawn, random, noise)
     mapped = [shown.code_of(points) for points in any_points]
     others = tuple(_played(shown, mapped, own[drawn], known))
-    return TraceAttack(
-        len(drawn), before, published, (*others, _by_places(shown, ordered, drawn, release.loss.place_level, own))
-    )
+    places = _known_places(ordered, drawn, release.loss.place_level, random, noise)
+    return TraceAttack(len(drawn), before, published, (*others, *_by_places(shown, places, own[drawn])), noise)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -143,7 +156,8 @@ class _TraceView:
 
     rows: TraceRows
     places: TraceRows
-    code_of: Callable[[NDArray[np.int64]], NDArray[np.int64]]  # doublet of each original point, −1 for none
+    # the doublets of each original point, one or a row of them, −1 for none
+    code_of: Callable[[NDArray[np.int64]], NDArray[np.int64]]
     place_of: Callable[[NDArray[np.int64]], NDArray[np.int64]]  # the same of original leaves of places
 
     @property
@@ -179,52 +193,100 @@ def _released_view(
     release: TraceRelease, traces: Traces, number_of: NDArray[np.int64]
 ) -> tuple[_TraceView, NDArray[np.int64]]:
     """Return a release, and the published trace of each of the people, −1 for none."""
-    shown, loss = release.published, release.loss
+    shown = release.published
     own_number = np.full(traces.height, -1, dtype=np.int64)
     own_number[release.origin] = np.arange(shown.height)
     codes = traces.places.astype(np.int64) << 32 | traces.times
     kinds = np.unique(codes)
     item_of = {labels: item for item, labels in enumerate(shown.doublets)}
-    names, times = traces.place.levels[loss.place_level], traces.time.levels[loss.time_level]
-    node, moment = traces.place.node_of[loss.place_level], traces.time.node_of[loss.time_level]
-    labels = [(names[node[code >> 32]], times[moment[code & 0xFFFFFFFF]]) for code in kinds.tolist()]
-    of_code = np.array([item_of.get(one, -1) for one in labels], dtype=np.int64)
+    columns = []
+    for place_level, time_level in _levels_of(release, traces):
+        names, times = traces.place.levels[place_level], traces.time.levels[time_level]
+        nodes, moments = traces.place.node_of[place_level], traces.time.node_of[time_level]
+        pairs = zip(nodes[kinds >> 32].tolist(), moments[kinds & 0xFFFFFFFF].tolist(), strict=True)
+        columns.append([item_of.get((names[node], times[moment]), -1) for node, moment in pairs])
+    of_code = np.array(columns, dtype=np.int64).T
     place_names = sorted({place for place, _ in shown.doublets})
     number = {name: place for place, name in enumerate(place_names)}
     of_item = np.array([number[place] for place, _ in shown.doublets], dtype=np.int64)
-    of_leaf = np.array([number.get(names[one], -1) for one in node.tolist()], dtype=np.int64)
+    levels = sorted({place for place, _ in _levels_of(release, traces)})
+    of_leaf = np.array(
+        [[number.get(traces.place.levels[at][node], -1) for node in traces.place.node_of[at].tolist()] for at in levels]
+    ).T
     places = _by_place(shown.starts, of_item[shown.items], len(place_names))
-    return _TraceView(shown.rows, places, lambda points: of_code[points], lambda leaves: of_leaf[leaves]), own_number[
-        number_of
+    view = _TraceView(shown.rows, places, lambda points: of_code[points], lambda leaves: of_leaf[leaves])
+    return view, own_number[number_of]
+
+
+def _levels_of(release: TraceRelease, traces: Traces) -> list[tuple[int, int]]:
+    """Return the levels of places and times at which something is published."""
+    found = []
+    for axis, labels in zip((traces.place, traces.time), zip(*release.published.doublets, strict=True), strict=True):
+        there = {*labels}
+        found.append([level for level, names in enumerate(axis.levels) if not there.isdisjoint(names)])
+    pairs = {*release.published.doublets}
+    return [
+        (place, time)
+        for place in found[0]
+        for time in found[1]
+        if any(
+            (name, moment) in pairs
+            for name in {*traces.place.levels[place]} & {one for one, _ in pairs}
+            for moment in {*traces.time.levels[time]} & {one for _, one in pairs}
+        )
     ]
 
 
-def _points(view: _TraceView, people: NDArray[np.int64], random: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Return the doublets of some traces, those that are known first in front."""
+def _points(
+    view: _TraceView, people: NDArray[np.int64], random: np.random.Generator, noise: float
+) -> list[NDArray[np.int64]]:
+    """Return the doublets of some traces, those that are known first in front; some are wrong."""
     rows = view.rows
-    return [random.permutation(rows.items[rows.starts[one] : rows.starts[one + 1]].astype(np.int64)) for one in people]
+    known = [random.permutation(rows.items[rows.starts[one] : rows.starts[one + 1]].astype(np.int64)) for one in people]
+    return [_noisy(points, rows.items, random, noise) for points in known]
+
+
+def _noisy(
+    known: NDArray[np.int64], drawn_from: NDArray[np.int32], random: np.random.Generator, noise: float
+) -> NDArray[np.int64]:
+    """Put others in place of a share of what is known; without noise nothing is drawn."""
+    if not noise:
+        return known
+    others = drawn_from[random.integers(len(drawn_from), size=len(known))]
+    return np.where(random.random(len(known)) < noise, others, known)
 
 
 def _played(
     view: _TraceView, points: list[NDArray[np.int64]], own: NDArray[np.int64], known: int
 ) -> Iterator[AttackResult]:
     for count in range(1, known + 1):
-        chosen = [np.unique(each[:count]) for each in points]
+        chosen = [np.unique(each[:count], axis=0) for each in points]
         yield _result(view.rows, chosen, own, counted(count, "point"), view.height)
 
 
-def _by_places(
-    view: _TraceView, traces: Traces, people: NDArray[np.int64], level: int, own: NDArray[np.int64] | None = None
-) -> AttackResult:
-    """Look for people by the two places where they were at most times."""
-    known = []
+def _known_places(
+    traces: Traces, people: NDArray[np.int64], level: int, random: np.random.Generator, noise: float
+) -> tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]:
+    """Return, for each person, leaves in the two places where she was at most times, and in any two of her places."""
+    home, other = list[NDArray[np.int64]](), list[NDArray[np.int64]]()
     for person in people.tolist():
         leaves = traces.places[traces.starts[person] : traces.starts[person + 1]]
         node = traces.place.node_of[level][leaves]
         _, firsts, counts = np.unique(node, return_index=True, return_counts=True)
-        best = firsts[np.argsort(-counts, kind="stable")[:2]]
-        known.append(np.unique(view.place_of(leaves[best].astype(np.int64))))
-    return _result(view.places, known, people if own is None else own[people], _HOME, view.height)
+        for found, order in (
+            (home, np.argsort(-counts, kind="stable")),
+            (other, random.permutation(len(firsts))),
+        ):
+            found.append(_noisy(leaves[firsts[order[:2]]].astype(np.int64), traces.places, random, noise))
+    return home, other
+
+
+def _by_places(
+    view: _TraceView, known: tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]], own: NDArray[np.int64]
+) -> Iterator[AttackResult]:
+    """Look for people by places alone."""
+    for places, what in zip(known, (_HOME, _ANY), strict=True):
+        yield _result(view.places, [np.unique(view.place_of(each), axis=0) for each in places], own, what, view.height)
 
 
 def _result(
@@ -233,7 +295,7 @@ def _result(
     """Pick one of the traces that have most of what is known of each person."""
     picked, alone, fewest = 0.0, 0, height
     for points, mine in zip(known, own.tolist(), strict=True):
-        owners = [rows.owners[rows.bounds[point] : rows.bounds[point + 1]] for point in points.tolist() if point >= 0]
+        owners = [_holders(rows, np.atleast_1d(point)) for point in points]
         people, counts = np.unique(np.concatenate(owners or [np.zeros(0, dtype=np.int64)]), return_counts=True)
         best = people[counts == counts.max()] if len(people) else np.arange(height)
         is_there = bool(np.any(best == mine))
@@ -250,8 +312,16 @@ def _result(
     )
 
 
-def _promised(result: AttackResult, release: TraceRelease) -> AttackResult:
+def _holders(rows: TraceRows, doublets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the traces that have one of some doublets, each once."""
+    held = [rows.owners[rows.bounds[one] : rows.bounds[one + 1]] for one in doublets.tolist() if one >= 0]
+    return held[0] if len(held) == 1 else np.unique(np.concatenate([*held, np.zeros(0, dtype=np.int64)]))
+
+
+def _promised(result: AttackResult, release: TraceRelease, noise: float) -> AttackResult:
     """Hold a result against the promise, or say that there is none about it."""
+    if noise:
+        return replace(result, notes=("the release promises nothing about who knows wrong points",))
     if int(result.knows.split()[0]) <= release.model.l:
         return replace(result, allowed=1 / release.model.k)
     return replace(result, notes=(f"the release promises nothing about who knows more than {release.model.l} points",))

@@ -259,11 +259,14 @@ class TraceCheck:
     people, points : int
     sizes : tuple of KnownCount
         For 1, 2, ... points; ends where there are too many combinations to count.
+    homes : int
+        People who are in one place on most nights.
     """
 
     people: int
     points: int
     sizes: tuple[KnownCount, ...]
+    homes: int = 0
 
     def k_of(self, l: int) -> int:  # noqa: E741
         """Return the largest K for up to `l` points.
@@ -280,12 +283,13 @@ class TraceCheck:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
         sizes = [{**size.to_dict(), "k": self.k_of(size.size)} for size in self.sizes]
-        return {"people": self.people, "points": self.points, "sizes": sizes}
+        return {"people": self.people, "points": self.points, "homes": self.homes, "sizes": sizes}
 
     def __str__(self) -> str:
         """Return a line for each number of points."""
         first = f"{counted(self.people, 'person')} with {counted(self.points, 'point')}, each once in a cell and time"
-        return "\n".join([first, *map(self._line, self.sizes)])
+        homes = f"  {counted(self.homes, 'person')} in one place on most nights, which is likely their home"
+        return "\n".join([first, *map(self._line, self.sizes), *([homes] if self.homes else [])])
 
     def _line(self, size: KnownCount) -> str:
         shown = f"{size.rare:,} of {counted(size.combinations, 'combination')} of one person alone"
@@ -322,7 +326,8 @@ def check_traces(traces: Traces, l: Count = 3) -> TraceCheck:  # noqa: E741
     longest = int(traces.sizes.max())
     fitting = next((size - 1 for size in range(1, l + 1) if size > longest or not can_count(rows, size, values + 1)), l)
     counts = known_counts(rows, TracePrivacy(model.k, max(fitting, 1)), values)
-    return TraceCheck(traces.height, len(traces.places), counts)
+    homes = len(np.unique(traces.owners[traces.home_points()]))
+    return TraceCheck(traces.height, len(traces.places), counts, homes)
 
 
 # The kind as its verifier knows it.

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from sfumato.cli.kind_words import KeyForm, KindWritten, RepeatSeed
-from sfumato.cli.options import COLUMNS, KNOWN, PRIVACY, READING, AsJson, PolicyFile, Settings
+from sfumato.cli.options import COLUMNS, KNOWN, OUTPUT, PRIVACY, READING, AsJson, PolicyFile, Settings
 from sfumato.cli.progress import progress_bar, say_result
 
 if TYPE_CHECKING:
     from sfumato.kinds.traces.policy import TracePolicy
+    from sfumato.kinds.traces.release import TraceRelease
 
 
 EXAMPLES = {
@@ -85,19 +86,36 @@ Hours = Annotated[
     int | None,
     typer.Option(help="Length of the finest times: 1, 3, 6, 12, 24 or 168; default 1.", rich_help_panel=READING),
 ]
+Stay = Annotated[
+    int | None,
+    typer.Option(metavar="MINUTES", help="Shorter stays in a place are no points.", rich_help_panel=READING),
+]
+Homes = Annotated[
+    Literal["keep", "drop"] | None,
+    typer.Option(help="Whether points where somebody is on most nights are kept.", rich_help_panel=PRIVACY),
+]
 K = Annotated[int | None, typer.Option("-k", help="People who fit what is known.", rich_help_panel=PRIVACY)]
 L = Annotated[int | None, typer.Option("-l", help="Points that an attacker may know.", rich_help_panel=PRIVACY)]
 C = Annotated[
     float | None,
     typer.Option("-c", help="Largest share of a sensitive value among them; default 1.", rich_help_panel=PRIVACY),
 ]
-_KEYS = ("person", "place", "latitude", "longitude", "time", "zone", "sensitive", "hierarchy", "cell", "hours")
+_KEYS = ("person", "place", "latitude", "longitude", "time", "zone", "sensitive", "hierarchy", "cell", "hours", "stay")
 OPTIONS: dict[tuple[str | int, ...], str] = {
     **{("model", key): f"-{key}" for key in ("k", "l", "c")},
     ("output", "format"): "--format",
+    ("change", "homes"): "--homes",
     **{("traces", key): f"--{key}" for key in (*_KEYS, "key-form")},
 }
 """What messages call a key that an option set."""
+Forms = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="A new folder for the same in wide form, as GeoJSON, and as a page with a map and a clock.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 ADVICE = {
     "-k: is missing": "-k: give the number of people who must fit what is known, e.g. -k 5",
     "-l: is missing": "-l: give the number of points that an attacker may know, e.g. -l 2",
@@ -119,6 +137,7 @@ class TraceReading:
     hierarchy: PlaceHierarchy = None
     cell: Cell = None
     hours: Hours = None
+    stay: Stay = None
 
 
 @dataclass(frozen=True)
@@ -151,6 +170,7 @@ def trace_policy_of(
     columns |= {"person": key_named(read.person), "key-form": read.key_form}
     columns |= {"hierarchy": None if read.hierarchy is None else str(read.hierarchy)}
     parts = {"traces": columns, "model": vars(promise), "output": {"format": more.get("format")}}
+    parts["change"] = {"homes": more.get("homes")}
     words = KindWords(policy, {}, parts, problems, None, settings)
     return kind_policy_of(words, TracePolicy.from_mapping, OPTIONS, ADVICE)
 
@@ -160,25 +180,37 @@ def anonymize(
     policy: PolicyFile = None,
     promise: TracePromise = TracePromise(),
     read: TraceReading = TraceReading(),
+    homes: Homes = None,
     settings: Settings = None,
     seed: RepeatSeed = None,
     written: KindWritten = KindWritten(),  # noqa: B008 - a frozen value
+    forms: Forms = None,
 ) -> None:
     """Publish coarser places and times, and leave points out, so that who knows L points of somebody finds K people.
 
     The result is recounted before it is written. With --save-policy and without --out, only the policy is written.
     """
     from sfumato.cli.kind_words import seed_problem
+    from sfumato.kinds.traces.forms import write_forms
     from sfumato.kinds.traces.make import anonymize_traces
     from sfumato.kinds.traces.reading import read_traces
     from sfumato.kinds.traces.release import save_traces
 
     problems = [*seed_problem(seed), *written.problems()]
-    own = trace_policy_of(policy, read, promise, settings or (), problems, format=written.format)
+    problems += ["--forms: is about a release; add --out"] if forms is not None and written.out is None else []
+    problems += ["--forms: that folder is there; name a new one"] if forms is not None and forms.exists() else []
+    own = trace_policy_of(policy, read, promise, settings or (), problems, format=written.format, homes=homes)
+
+    def save(release: TraceRelease, out: Path, **how: Any) -> Path:
+        folder = save_traces(release, out, **how)
+        if forms is not None:
+            write_forms(release, forms, formulas=how["formulas"])
+        return folder
+
     written.publish(
         own,
         lambda progress: anonymize_traces(read_traces(traces, **own.reading()), own, seed=seed, progress=progress),
-        save_traces,
+        save,
     )
 
 
@@ -214,6 +246,9 @@ def attack(
     victims: Annotated[
         int, typer.Option(metavar="COUNT", help="People to look for; 0 for all.", rich_help_panel=KNOWN)
     ] = 1000,
+    noise: Annotated[
+        float, typer.Option(metavar="SHARE", help="Share of the known points that are wrong.", rich_help_panel=KNOWN)
+    ] = 0.0,
     promise: TracePromise = TracePromise(),
     read: TraceReading = TraceReading(),
     settings: Settings = None,
@@ -234,13 +269,17 @@ def attack(
     is_bare = policy is None and promise.k is None and promise.l is None
     problems = seed_problem(seed)
     problems += ["--known: must be a whole number of at least 1"] if known < 1 else []
+    problems += [] if 0 <= noise < 1 else ["--noise: must be 0 or above and below 1"]
     problems += ["--victims: must be 0 or above"] if victims < 0 else []
     if is_bare and promise.c is not None:
         problems.append("-c: says how a release is made; add -k and -l, or --policy")
-    meant = trace_policy_of(policy, read, TracePromise(k=1, l=1) if is_bare else promise, settings or (), problems)
+    # Nothing is written: without a policy nobody is asked about nights at home.
+    homes = None if policy is not None else "keep"
+    own = TracePromise(k=1, l=1) if is_bare else promise
+    meant = trace_policy_of(policy, read, own, settings or (), problems, homes=homes)
     with progress_bar(quiet=quiet or as_json) as progress:
         progress("reading", 0, 1)
         original = read_traces(traces, **meant.reading())
         release = None if is_bare else anonymize_traces(original, meant, seed=seed, progress=progress)
-        found = attack_traces(original, release, known=known, victims=victims or None, seed=seed)
+        found = attack_traces(original, release, known=known, victims=victims or None, noise=noise, seed=seed)
     say_result(found.to_dict(), str(found), as_json=as_json)

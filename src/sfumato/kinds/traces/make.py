@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
+from math import comb
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError, raise_all
+from sfumato.kernels.clustering.refinement import Schedule
 from sfumato.kernels.traces import (
     Demand,
+    Ladder,
     TraceRows,
+    anneal_traces,
     coarser_rows,
     fewest_left_out,
     grow_traces,
@@ -28,7 +32,7 @@ from sfumato.kinds.traces.traces import TracePrivacy, Traces, order_traces
 from sfumato.numbers import counted, percent
 from sfumato.options import Limit, Seed, check_arguments
 from sfumato.progress import Progress, shown
-from sfumato.randomness import permutation
+from sfumato.randomness import hashed, permutation
 
 Levels = tuple[int, int]
 """A level of places and one of times."""
@@ -41,6 +45,12 @@ _STEPS = 20_000_000
 """Steps that may be taken to lose less than the first choice does."""
 _MOST_POINTS = 10_000
 """Points of one person: of more, hardly any could be published, and pairs of them cost most of the work."""
+_MOVES = 1_000_000
+"""Moves between levels that are tried for one ladder, at most; of a small table, 300 for each point."""
+_RUNGS, _ROUNDS = 30, 100
+"""Levels that points are moved between, and how often doublets are taken away from everybody afterwards."""
+_WARMTH, _CHARGES = (0.1, 0.02), (0.3, 10.0)
+"""How much more loss a move may cost, in points, and the charge for a person of a rare combination: first and last."""
 _NEAR = 0.15
 """How much more than the best levels others may lose before coarser points are added."""
 
@@ -138,6 +148,14 @@ class TraceChoice:
         """The mean loss of a point."""
         return float(self.losses.mean())
 
+    def beside(self, dropped: Flags) -> TraceChoice:
+        """Return the choice for these points and such as were dropped before; bool (all points,)."""
+        if not dropped.any():
+            return self
+        items, losses = np.full(len(dropped), -1, dtype=np.int64), np.ones(len(dropped))
+        items[~dropped], losses[~dropped] = self.item_of, self.losses
+        return replace(self, item_of=items, losses=losses)
+
     def people(self, traces: Traces) -> NDArray[np.int64]:
         """Return the people of whom a point is published."""
         return np.unique(traces.owners[self.item_of >= 0])
@@ -159,7 +177,7 @@ class TraceLadder:
 
     @classmethod
     def of(cls, table: PointTable, demand: Demand, usual: Levels, most: int) -> TraceLadder:
-        """Take the usual levels and up to `most` coarser ones."""
+        """Take the usual levels and up to `most` coarser ones, those that lose least."""
         coarser = [
             (float((losses * table.counts).sum()), levels)
             for levels in table.all_levels()
@@ -183,7 +201,9 @@ class TraceLadder:
         for levels, codes in zip(self.levels, self.codes, strict=True):
             here = item_of == codes[self.table.pair_of]
             losses = np.where(here, self.table.losses(*levels)[self.table.pair_of], losses)
-        return TraceChoice(self.levels[0], item_of, self.doublets, losses)
+        counts = np.bincount(item_of[item_of >= 0], minlength=len(self.doublets))
+        most = max(self.levels, key=lambda at: counts[(self.doublets[:, ::2] == at).all(axis=1)].sum())
+        return TraceChoice(most, item_of, self.doublets, losses)
 
     def climb(self, item_of: NDArray[np.int64], random: np.random.Generator | None = None) -> NDArray[np.int64]:
         """Let points that are left out join where they hold, doublets of most of them first, or in random order."""
@@ -202,6 +222,37 @@ class TraceLadder:
             _grow(rows, self.demand, order[waiting[order] > 0], ~alive, alive)
             item_of = np.where(alive[point_of], labels, item_of)
         return item_of
+
+    def annealed(self, choice: TraceChoice) -> TraceChoice:
+        """Move points of a choice between all levels, and let those stay that hold together; keep what loses less."""
+        traces, demand, table = self.table.traces, self.demand, self.table
+        points, levels = len(traces.places), len(self.levels)
+        codes = np.concatenate([code[table.pair_of] for code in self.codes])
+        losses = np.concatenate([table.losses(*at)[table.pair_of] for at in self.levels])
+        bounds = np.append(0, np.cumsum(np.bincount(codes, minlength=len(self.doublets)))).astype(np.int64)
+        words = (hashed(np.arange(1, len(self.doublets) + 1, dtype=np.uint64)) >> np.uint64(1)).astype(np.int64)
+        members = np.argsort(codes, kind="stable") % points
+        ladder = Ladder(traces.starts, traces.owners, codes, losses, bounds, members, words)
+        number = {at: level for level, at in enumerate(self.levels)}
+        former = [number.get((place, time), levels) for place, time in choice.doublets[:, ::2].tolist()]
+        level_of = np.append(np.array(former, dtype=np.int64), levels)[choice.item_of]
+        room = sum(comb(int(size), part) for size in traces.sizes for part in range(1, demand.known + 1))
+        counts = np.zeros(1 << min(max(4 * room, 16).bit_length(), 24), dtype=np.int32)
+        schedule = Schedule(min(_MOVES, 300 * points), _WARMTH[0], _WARMTH[1], 1)
+        anneal_traces(ladder, level_of, demand.known, demand.k, schedule, np.array(_CHARGES), counts)
+        labels = np.append(codes, np.full(points, -1, dtype=np.int64))[level_of * points + np.arange(points)]
+        found = self.choice(self.climb(self.holding(labels)))
+        return found if found.loss < choice.loss else choice
+
+    def holding(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Take such of these doublets, −1 for none, as hold together, those of most people first."""
+        traces, none = self.table.traces, len(self.doublets)
+        starts, items, point_of = coarser_rows(traces.starts, np.where(labels < 0, none, labels).astype(np.int32))
+        rows = trace_rows(starts, items, none + 1, traces.value_starts, traces.values)
+        alive, wanted = np.zeros(len(items), dtype=np.bool_), items < none
+        order = np.argsort(-np.bincount(items[wanted], minlength=none), kind="stable")
+        _grow(rows, self.demand, order, wanted, alive)
+        return np.where(alive[point_of], labels, -1)
 
     def climb_again(self, item_of: NDArray[np.int64], rounds: int) -> TraceChoice:
         """Take doublets away from everybody, which breaks nothing, and let all others join; keep what loses less."""
@@ -269,8 +320,13 @@ def solve_traces(
             found.append((choice.loss, choice, ladder))
     found.sort(key=lambda one: one[0])
     for number, (_, choice, ladder) in enumerate(found[:2]):
+        progress("moving points between levels", number, len(found[:2]))
+        if len(ladder.levels) > 1:
+            finest = min(place for place, _ in allowed), min(time for _, time in allowed)
+            ladder = TraceLadder.of(table, demand, finest, _RUNGS)
+            choice = ladder.annealed(choice)
         progress("keeping more points", number, len(found[:2]))
-        better = ladder.climb_again(choice.item_of, min(effort, 300))
+        better = ladder.climb_again(choice.item_of, min(effort, _ROUNDS))
         if traces.height - len(better.people(traces)) <= may_leave:
             found.append((better.loss, better, ladder))
     best = min(found, key=lambda one: one[0])[1] if found else None
@@ -358,8 +414,8 @@ class TraceLoss:
         Levels of all places and times; 0 is the finest.
     mean : float
         The loss of a point, on average.
-    coarser : int
-        Points that are published at coarser levels than these.
+    other_levels : int
+        Points that are published at other levels than these.
     """
 
     people: int
@@ -369,7 +425,7 @@ class TraceLoss:
     place_level: int
     time_level: int
     mean: float
-    coarser: int
+    other_levels: int
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
@@ -379,7 +435,8 @@ class TraceLoss:
         """Return the totals in a line."""
         gone = f"{percent(self.points_left_out / self.points, 3)} of {counted(self.points, 'point')} left out"
         people = f", {counted(self.people_left_out, 'person')} without any" if self.people_left_out else ""
-        coarser = f", {percent(self.coarser / self.points, 3)} coarser than others" if self.coarser else ""
+        share = percent(self.other_levels / self.points, 3)
+        coarser = f", {share} at other levels than most" if self.other_levels else ""
         return f"information loss {percent(self.mean, 3)}: {gone}{coarser}{people}"
 
 
@@ -436,14 +493,35 @@ def anonymize_traces(
         raise UnsatisfiableError(f"there are {counted(traces.height, 'person')}, fewer than K = {wanted.k}; lower it")
     told = progress or shown
     ordered, origin = order_traces(traces)
-    choice = solve_traces(ordered, wanted, _levels(traces, policy), policy.suppression_limit, told)
+    homes = ordered.home_points()
+    if isinstance(model, TracePolicy):
+        raise_all(PolicyError, _unanswered(ordered, homes, policy))
+    is_dropped = homes if policy.change.homes == "drop" else np.zeros(len(homes), dtype=np.bool_)
+    levels, limit = _levels(traces, policy), policy.suppression_limit
+    choice = solve_traces(ordered.without(is_dropped), wanted, levels, limit, told).beside(is_dropped)
     told("verifying", 1, 1)
     published, people = _published(ordered, choice, seed)
     verification = trace_verification(published, [wanted])
     if not verification.ok:
         raise VerificationError("the traces break their promise; nothing is published. Please report this")
     loss = _loss(traces, choice, len(people))
-    return TraceRelease(published, wanted, verification, loss, origin[people], _notes(traces, choice), policy)
+    notes = _notes(traces, choice, _homes_left(ordered, choice, homes))
+    return TraceRelease(published, wanted, verification, loss, origin[people], notes, policy)
+
+
+def _unanswered(traces: Traces, homes: Flags, policy: TracePolicy) -> Iterator[str]:
+    """Ask whether nights at home are to be published, where there are such."""
+    people = len(np.unique(traces.owners[homes]))
+    if people and policy.change.homes is None:
+        yield (
+            f"homes: {people:,} of {counted(traces.height, 'person')} are in one place on most nights, which is "
+            'likely their home; say "keep", or "drop" to leave out these points'
+        )
+
+
+def _homes_left(traces: Traces, choice: TraceChoice, homes: Flags) -> int:
+    """Count the people of whom such a point is published."""
+    return len(np.unique(traces.owners[homes & (choice.item_of >= 0)]))
 
 
 def _levels(traces: Traces, policy: TracePolicy) -> list[tuple[int, int]]:
@@ -464,7 +542,7 @@ def _loss(traces: Traces, choice: TraceChoice, people: int) -> TraceLoss:
         place_level=choice.levels[0],
         time_level=choice.levels[1],
         mean=choice.loss,
-        coarser=int(np.count_nonzero(stays & ~main)),
+        other_levels=int(np.count_nonzero(stays & ~main)),
     )
 
 
@@ -493,7 +571,7 @@ def _published(traces: Traces, choice: TraceChoice, seed: int | None) -> tuple[P
         traces.zone,
         traces.sensitive,
         *_values(traces.take(people)),
-        {} if traces.is_grid else _broader(traces, choice.levels[0]),
+        {} if traces.is_grid else _broader(traces, int(choice.doublets[codes, 0].min())),
     )
     return published, people
 
@@ -541,9 +619,10 @@ def _unfitting(traces: Traces, policy: TracePolicy, model: TracePrivacy) -> Iter
             yield f"change.{name}: is {level}, and the coarsest is {axis.height}"
 
 
-def _notes(traces: Traces, choice: TraceChoice) -> tuple[str, ...]:
+def _notes(traces: Traces, choice: TraceChoice, homes: int) -> tuple[str, ...]:
     place, time = (axis.levels[level] for axis, level in zip((traces.place, traces.time), choice.levels, strict=True))
     return (
         f"places are of level {choice.levels[0]} of {traces.place.height}: {counted(len(place), 'place')}",
         f"times are of level {choice.levels[1]} of {traces.time.height}: {counted(len(time), 'time')}",
+        *([f"{counted(homes, 'person')} with a published point where they are on most nights"] if homes else []),
     )

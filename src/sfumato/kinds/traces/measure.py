@@ -13,6 +13,11 @@ from sfumato.kinds.traces.traces import Traces
 from sfumato.numbers import percent
 from sfumato.options import Count, Seed, check_arguments
 
+_MOST_FREQUENT = 50
+"""Sequences that are called the most frequent ones."""
+_MOST_PEOPLE = 5_000
+"""People whose sequences are looked at."""
+
 
 @dataclass(frozen=True)
 class TraceUtility:
@@ -31,6 +36,9 @@ class TraceUtility:
         Distance of how often people go from one place to the next that is published of them.
     lengths : float
         Distance of how many doublets people have.
+    sequences : float
+        Share of the most frequent sequences, a doublet and a later one of the same person, that are still among the
+        most frequent ones; of at most 5,000 people.
     counting : float
         Median error of random counts of people, at some places at some times, relative to the true count.
     """
@@ -41,6 +49,7 @@ class TraceUtility:
     hours: float
     flows: float
     lengths: float
+    sequences: float
     counting: float
 
     def to_dict(self) -> dict[str, float]:
@@ -52,6 +61,7 @@ class TraceUtility:
         kept = f"Kept         {percent(self.people, 3)} of the people, {percent(self.points, 3)} of the points"
         names = {"places": "Places", "hours": "Times", "flows": "Flows", "lengths": "Lengths"}
         lines = [f"{name:<13}distance {percent(getattr(self, key), 3)}" for key, name in names.items()]
+        lines.append(f"Sequences    {percent(self.sequences, 3)} of the most frequent are so still")
         return "\n".join([kept, *lines, f"Counts       median error {percent(self.counting, 3)}"])
 
 
@@ -75,6 +85,21 @@ class _Seen:
         follows = (self.owners[1:] == self.owners[:-1]) & (self.times[1:] > self.times[:-1])
         moves: NDArray[np.int64] = (self.places[:-1] << 31 | self.places[1:])[follows]
         return moves
+
+    def frequent(self, owners: NDArray[np.int64]) -> set[tuple[int, ...]]:
+        """Return the sequences of two doublets that most of some people have, :data:`_MOST_FREQUENT` of them."""
+        here = np.isin(self.owners, owners)
+        whose, where, when = self.owners[here], self.places[here], self.times[here]
+        doublets, codes = np.unique(np.stack([when, where]), axis=1, return_inverse=True)
+        pairs, step = [], 1
+        while step < len(whose) and (same := whose[step:] == whose[:-step]).any():
+            later = same & (when[step:] > when[:-step])
+            pairs.append(codes[:-step][later] * doublets.shape[1] + codes[step:][later])
+            step += 1
+        kinds, counts = np.unique(np.concatenate([*pairs, np.zeros(0, dtype=np.int64)]), return_counts=True)
+        most = kinds[np.argsort(-counts, kind="stable")[:_MOST_FREQUENT]]
+        width = max(doublets.shape[1], 1)
+        return {(*doublets[:, one // width].tolist(), *doublets[:, one % width].tolist()) for one in most.tolist()}
 
     def people(self, places: NDArray[np.bool_], times: NDArray[np.bool_]) -> int:
         """Count the people who were at some of the places at some of the times."""
@@ -117,6 +142,11 @@ def trace_utility(original: Traces, release: TraceRelease, *, queries: Count = 2
         when = (np.arange(times) >= first) & (np.arange(times) <= first + times // 10)
         true = before.people(where, when)
         errors.append(abs(after.people(where, when) - true) / max(true, 1))
+    shown = random.permutation(release.published.height)[:_MOST_PEOPLE]
+    asked = random.permutation(original.height)[:_MOST_PEOPLE]
+    if original.height <= _MOST_PEOPLE:
+        shown, asked = np.arange(release.published.height), np.arange(original.height)
+    frequent = before.frequent(asked)
     return TraceUtility(
         people=release.published.height / original.height,
         points=1 - release.loss.points_left_out / release.loss.points,
@@ -124,6 +154,7 @@ def trace_utility(original: Traces, release: TraceRelease, *, queries: Count = 2
         hours=_distance(before.times, after.times),
         flows=_distance(before.flows, after.flows),
         lengths=_distance(np.bincount(before.owners), np.bincount(after.owners)),
+        sequences=len(frequent & after.frequent(shown)) / len(frequent) if frequent else 1.0,
         counting=float(np.median(errors)),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import tomli_w
 from pydantic import Field, field_validator
@@ -50,6 +50,8 @@ class TraceColumns(PolicyPart):
         Side of the finest cells, in degrees: a power of two.
     hours
         Length of the finest times.
+    stay
+        Minutes that a stay must last to count.
     key_form
         Which spellings of a key are one person's.
     """
@@ -64,6 +66,7 @@ class TraceColumns(PolicyPart):
     hierarchy: HierarchyEntry | None = None
     cell: float = 2.0**-7
     hours: int = 1
+    stay: int | None = None
     key_form: str | None = None
 
 
@@ -76,10 +79,13 @@ class TraceChange(PolicyPart):
         The level of all places; left out, it is searched for.
     time_level
         The level of all times; left out, it is searched for.
+    homes
+        Whether nights where somebody is on most of them are kept; left out, it is asked where there are any.
     """
 
     place_level: Annotated[int, Field(ge=0)] | None = None
     time_level: Annotated[int, Field(ge=0)] | None = None
+    homes: Literal["keep", "drop"] | None = None
 
 
 class TracePolicy(WholePolicy):
@@ -142,7 +148,7 @@ class TracePolicy(WholePolicy):
         mapping.pop("source", None)
         kept = {
             name: mapping["traces"][name]
-            for name in ("zone", "sensitive", "cell", "hours")
+            for name in ("zone", "sensitive", "cell", "hours", "stay")
             if name in mapping["traces"]
         }
         hierarchy = published_hierarchy(self.traces.hierarchy)

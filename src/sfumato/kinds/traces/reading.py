@@ -45,6 +45,7 @@ def read_traces(
     hierarchy: HierarchySpecification | None = None,
     cell: float = 2.0**-7,
     hours: int = 1,
+    stay: int | None = None,
     reading: Reading | None = None,
     key_form: str | None = None,
 ) -> Traces:
@@ -72,6 +73,9 @@ def read_traces(
         Side of the finest cells in degrees, a power of two; the usual one is about 870 m from south to north.
     hours
         Length of the finest times: 1, 3, 6, 12, 24 or 168. Dates without a time of day have days at least.
+    stay
+        Minutes that somebody must be in one cell, or at one code, from the first to the last of stamps in a row there;
+        shorter stays are no points, and who has none longer is not read. None takes every point.
     reading
         How a file is read.
     key_form
@@ -96,7 +100,7 @@ def read_traces(
     """
     label = label_of(source)
     try:
-        raise_all(InputError, _unknown(place, latitude, longitude, hierarchy, zone, cell, hours))
+        raise_all(InputError, _unknown(place, latitude, longitude, hierarchy, zone, cell, hours, stay))
         how = reading or Reading()
         refuse_of_tables("traces", how)
         read_key_form(key_form)
@@ -111,8 +115,15 @@ def read_traces(
             if place is not None
             else _cells(columns[where[0]], columns[where[1]], values, cell)
         )
-        times, moment = _times(columns[time], str(zone), hours)
+        minutes, is_clock = _minutes(columns[time], str(zone))
         held = None if sensitive is None else typed_column(columns[sensitive], Kind.CATEGORICAL, values)[0]
+        if stay is not None:
+            stays = _long_stays(owners, leaf, minutes, stay, is_clock=is_clock)
+            left, whose = np.unique(owners[stays], return_inverse=True)
+            owners, people = whose.astype(np.int32), len(left)
+            leaf, minutes = leaf[stays], minutes[stays]
+            held = None if held is None else held.filter(stays)
+        times, moment = time_axis(minutes // 60 - _MONDAY, hours if is_clock else max(hours, 24))
     except SfumatoError as error:
         raise said_of(label, error) from None
     starts, points = _rows(owners, leaf.astype(np.int64) << 32 | moment, people)
@@ -124,8 +135,10 @@ def read_traces(
 
 def _unknown(
     place: str | None, latitude: str | None, longitude: str | None, hierarchy: object, zone: object, cell: float,
-    hours: int,
+    hours: int, stay: int | None,
 ) -> Iterator[str]:  # fmt: skip
+    if stay is not None and (not isinstance(stay, int) or stay < 1):
+        yield "stay: must be a whole number of minutes, at least 1"
     if (place is None) == (latitude is None and longitude is None):
         yield "name the column of places (place), or those of latitude and longitude; one or the other"
     elif place is None and (latitude is None or longitude is None):
@@ -191,17 +204,17 @@ def _codes(column: pl.Series, values: ValueReading, hierarchy: HierarchySpecific
     return code_axis(tree, tree.leaves), numbers[found.rank_of[found.raw]]
 
 
-def _times(column: pl.Series, zone: str, hours: int) -> tuple[Axis, Leaves]:
-    """Return times, as local hours of a zone."""
+def _minutes(column: pl.Series, zone: str) -> tuple[NDArray[np.int64], bool]:
+    """Return local minutes of a zone since 1970, and whether the column tells more than days."""
     if isinstance(column.dtype, pl.Datetime):
         local = (
             column if column.dtype.time_zone is None else column.dt.convert_time_zone(zone).dt.replace_time_zone(None)
         )
         _refuse_lost(local.is_null(), "without a time")
-        return time_axis(local.dt.epoch("s").to_numpy() // 3600 - _MONDAY, hours)
+        return local.dt.epoch("s").to_numpy() // 60, True
     if column.dtype == pl.Date:
         _refuse_lost(column.is_null(), "without a time")
-        return time_axis(column.to_physical().to_numpy().astype(np.int64) * 24 - _MONDAY, max(hours, 24))
+        return column.to_physical().to_numpy().astype(np.int64) * 1440, False
     texts = column.cast(pl.String).str.strip_chars()
     _refuse_lost((texts.is_null() | (texts == "")).fill_null(True), "without a time")
     stamps = distinct_of(texts)
@@ -217,8 +230,25 @@ def _times(column: pl.Series, zone: str, hours: int) -> tuple[Axis, Leaves]:
         minutes = minutes + parts["2"].cast(pl.Int64) * 60 + parts["3"].cast(pl.Int64)
     if zoned.any():
         minutes = _local(minutes, parts["4"], zone)
-    whole = np.append(minutes.to_numpy() // 60 - _MONDAY, 0)[stamps.rank_of][stamps.raw]
-    return time_axis(whole, max(hours, 24) if bare.all() else hours)
+    return np.append(minutes.to_numpy(), 0)[stamps.rank_of][stamps.raw], not bare.all()
+
+
+def _long_stays(
+    owners: NDArray[np.int32], leaf: Leaves, minutes: NDArray[np.int64], least: int, *, is_clock: bool
+) -> NDArray[np.bool_]:
+    """Tell which points belong to stays of enough minutes: a person's stamps in a row in one place."""
+    if not is_clock:
+        raise InputError("stay: needs times of day, and there are days alone; leave it out")
+    order = np.lexsort((leaf, minutes, owners))
+    whose, where, when = owners[order], leaf[order], minutes[order]
+    begins = np.append(True, (whose[1:] != whose[:-1]) | (where[1:] != where[:-1]))
+    firsts = np.flatnonzero(begins)
+    long = when[np.append(firsts[1:], len(when)) - 1] - when[firsts] >= least
+    stays = np.zeros(len(owners), dtype=np.bool_)
+    stays[order] = long[np.cumsum(begins) - 1]
+    if not stays.any():
+        raise InputError(f"nobody is in one place for {counted(least, 'minute')}; lower stay, or take larger cells")
+    return stays
 
 
 def _local(minutes: pl.Series, offsets: pl.Series, zone: str) -> pl.Series:

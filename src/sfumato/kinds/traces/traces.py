@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, raise_all
-from sfumato.kinds.traces.grain import Axis
+from sfumato.kinds.traces.grain import Axis, read_time
 from sfumato.models.says import CheckedModel
 from sfumato.numbers import counted
 from sfumato.options import Limit
@@ -149,6 +149,35 @@ class Traces:
             value_starts=value_starts,
             values=self.values[values],
         )
+
+    def without(self, dropped: NDArray[np.bool_]) -> Traces:
+        """Return the traces without some points; everybody stays, perhaps with none."""
+        if not dropped.any():
+            return self
+        kept = np.bincount(self.owners[~dropped], minlength=self.height)
+        starts = np.append(0, np.cumsum(kept)).astype(np.int64)
+        return replace(self, starts=starts, places=self.places[~dropped], times=self.times[~dropped])
+
+    def home_points(self) -> NDArray[np.bool_]:
+        """Tell which points are at night in the finest place where a person is on most of at least two nights.
+
+        Nights are from midnight to six; wider times tell none. bool (z,).
+        """
+        read = [read_time(label) or (0, 24) for label in self.time.levels[0]]
+        begins, widths = (np.array(part, dtype=np.int64)[self.times] for part in zip(*read, strict=True))
+        points = np.flatnonzero(begins % 24 + widths <= 6)
+        if not len(points):
+            return np.zeros(len(self.times), dtype=np.bool_)
+        owners, places, days = self.owners[points], self.places[points], begins[points] // 24
+        nights = np.bincount(np.unique(np.stack([owners, days]), axis=1)[0], minlength=self.height)
+        stays = np.unique(np.stack([owners, places, days]), axis=1)[:2]
+        (whose, where), counts = np.unique(stays, axis=1, return_counts=True)
+        most = (counts >= 2) & (2 * counts > nights[whose])
+        home = np.full(self.height, -1, dtype=np.int64)
+        home[whose[most]] = where[most]
+        found = np.zeros(len(self.times), dtype=np.bool_)
+        found[points] = home[owners] == places
+        return found
 
     def _problems(self) -> Iterator[str]:
         if self.starts[-1] != len(self.places) or len(self.places) != len(self.times):

@@ -397,8 +397,12 @@ def _judged(model: PrivacyModel, statistics: ClassStatistics) -> Check:
     whom = counted(those, "record" if statistics.people is None else "person")
     if isinstance(model, WholeTableModel):
         return Check(promise, Outcome.BROKEN, achieved, "the table as a whole breaks it")
-    detail = f"{failing:,} of {counted(statistics.count, 'class')} with {whom} break it"
-    return Check(promise, Outcome.BROKEN, achieved, detail)
+    return Check(promise, Outcome.BROKEN, achieved, broken_words(failing, statistics.count, whom))
+
+
+def broken_words(failing: int, classes: int, whom: str) -> str:
+    """Say how many of all classes break a promise, and to whom."""
+    return f"{failing:,} of {counted(classes, 'class')} with {whom} break it"
 
 
 # The only promise that no recipient can recount: how many records were left out.
@@ -531,16 +535,28 @@ def _bare(name: str) -> Uncovered:
 
 def uncovered_classes(models: Sequence[PrivacyModel], statistics: ClassStatistics) -> Iterator[Uncovered]:
     """Add in how many classes all records share one value of such a column, and whether one class holds everybody."""
+    shared = {name: np.diff(values.starts) == 1 for name, values in statistics.sensitive.items()}
+    alike = {name: np.array([own.sum(), statistics.sizes[own].sum()]) for name, own in shared.items()}
+    records = statistics.height if statistics.people is None else int(statistics.people.records.sum())
     noun = "record" if statistics.people is None else "person"
-    for one in uncovered_values(models, statistics.sensitive):
-        shared = np.diff(statistics.sensitive[str(one.column)].starts) == 1
-        classes, alike = int(shared.sum()), int(statistics.sizes[shared].sum())
-        if not classes:
+    yield from uncovered(models, alike, statistics.count, records, noun)
+
+
+def uncovered(
+    models: Sequence[PrivacyModel], alike: Mapping[str, NDArray[np.int64]], classes: int, records: int, noun: str
+) -> Iterator[Uncovered]:
+    """Name what no promise covers.
+
+    `alike`: for each sensitive column, int64 (2,): the classes in which all share one value of it, and who is in them,
+    counted in `noun`.
+    """
+    for one in uncovered_values(models, alike):
+        sharing, those = (int(each) for each in alike[str(one.column)])
+        if not sharing:
             yield one
             continue
-        verb = "shares" if classes == 1 else "share"
-        told = f"{classes:,} of {counted(statistics.count, 'class')} {verb} one value ({counted(alike, noun)})"
+        verb = "shares" if sharing == 1 else "share"
+        told = f"{sharing:,} of {counted(classes, 'class')} {verb} one value ({counted(those, noun)})"
         yield Uncovered(one.name, one.column, f"{one.sentence}: {told}")
-    records = statistics.height if statistics.people is None else int(statistics.people.records.sum())
-    if statistics.count == 1 and records >= FEWEST:
+    if classes == 1 and records >= FEWEST:
         yield Uncovered("one-class", None, "one class holds all records: nothing tells any two of them apart")

@@ -9,7 +9,7 @@ Letters: n records, q quasi-identifying columns, c classes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -30,11 +30,13 @@ from sfumato.classes.statistics import (
     joined,
     number_values,
     occurrences_of,
+    some_classes,
 )
 from sfumato.errors import InputError, VerificationError
 from sfumato.models.checks import Check, Outcome, promise_words
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import says, speak_of
+from sfumato.models.sensitive import whole_table_models
 from sfumato.numbers import counted
 from sfumato.published.apart import BUCKET, COUNT, BucketizedTables, Columns
 from sfumato.published.checks.generalized import (
@@ -42,8 +44,10 @@ from sfumato.published.checks.generalized import (
     Attested,
     Verification,
     attested,
+    broken_words,
     check,
     promised_steps,
+    uncovered,
     uncovered_classes,
 )
 from sfumato.published.checks.people import PeopleFound, wishes_found
@@ -93,8 +97,9 @@ def verify_parts(
     Returns: the same as that of the whole table, whatever the order of its records and the batches are. Raises
     ``VerificationError`` when people were numbered for another table.
 
-    Three passes over the records. Memory: a batch, the distinct values, one file of about a million records, and the
-    counts of all classes, some 20 bytes for each class and pair of class and sensitive value.
+    Three passes over the records. Memory: a batch, the distinct values, and one file of about a million records; where
+    people or wishes are counted also the counts of all classes, some 20 bytes for each class and pair of class and
+    sensitive value.
     """
     text = Attribute(kind=Kind.CATEGORICAL)
     hidden = {**sensitive, **dict.fromkeys(promised.values(), text)}
@@ -109,7 +114,10 @@ def verify_parts(
         if len(people) != table.height:
             raise VerificationError("the published table has other rows than people were numbered for; it was changed")
         return _of_people(table, people, models, folder, tuple(promised))
-    statistics = joined(list(statistics_in_parts(table, records, folder, tuple(promised))))
+    parts = statistics_in_parts(table, records, folder, tuple(promised))
+    if people is None and not promised and not whole_table_models(models):
+        return judged_in_parts(models, parts)
+    statistics = joined(list(parts))
     if people is not None:
         return attested(models, statistics)
     checks, wishes = tuple(check(model, statistics) for model in models), wishes_found(models, statistics)
@@ -117,12 +125,61 @@ def verify_parts(
     return Verification(checks, statistics.height, statistics.count, wishes=wishes, uncovered=bare)
 
 
+def judged_in_parts(models: Sequence[PrivacyModel], parts: Iterable[ClassStatistics]) -> Verification:
+    """Judge classes part by part, and keep of each part those alone that decide what was achieved.
+
+    `parts`: all counted with the totals of the whole table. `models`: each judges a class by itself. Raises
+    ``ValueError`` when they are not the whole table: a fault of the caller.
+    """
+    records = classes = 0
+    failing = np.zeros((len(models), 2), dtype=np.int64)
+    worst: list[list[ClassStatistics]] = [[] for _ in models]
+    alike: dict[str, NDArray[np.int64]] = {}
+    missing: dict[str, int] = {}
+    for part in parts:
+        records, classes = records + part.height, classes + part.count
+        for place, model in enumerate(models):
+            broken = ~model.holds(part)
+            failing[place] += int(broken.sum()), int(part.sizes[broken].sum())
+            worst[place].append(_deciding(model, part))
+        for name, values in part.sensitive.items():
+            shared = np.diff(values.starts) == 1
+            found = np.array([shared.sum(), part.sizes[shared].sum()], dtype=np.int64)
+            alike[name] = alike.get(name, np.zeros(2, dtype=np.int64)) + found
+            missing[name] = missing.get(name, int(values.totals.sum())) - int(values.counts.sum())
+    if any(missing.values()):
+        raise ValueError("parts must be all of a table, and be counted with its totals")
+    checks = []
+    for model, (broken_classes, broken_records), kept in zip(models, failing.tolist(), worst, strict=True):
+        judged = check(model, joined(kept, all_of_them=False))
+        if broken_classes:
+            detail = broken_words(broken_classes, classes, counted(broken_records, "record"))
+            judged = replace(judged, outcome=Outcome.BROKEN, detail=detail)
+        checks.append(judged)
+    bare = tuple(uncovered(models, alike, classes, records, "record"))
+    return Verification(tuple(checks), records, classes, uncovered=bare)
+
+
+def _deciding(model: PrivacyModel, part: ClassStatistics) -> ClassStatistics:
+    """Return the classes of a part that reach what all of them achieve together, one for each figure; else all.
+
+    Ends: the classes at hand become half as many.
+    """
+    wanted, found = list(model.achieved(part)), list[ClassStatistics]()
+    for place, figure in enumerate(wanted):
+        own = part
+        while own.count > 1:
+            left, right = (some_classes(own, each) for each in (slice(own.count // 2), slice(own.count // 2, None)))
+            own = left if list(model.achieved(left))[place] == figure else right
+        found.append(own)
+    if not found:
+        return some_classes(part, slice(1))
+    together = joined(found, all_of_them=False)
+    return together if list(model.achieved(together)) == wanted else part
+
+
 def _of_people(
-    table: LargeTable,
-    people: NDArray[np.int32],
-    models: Sequence[PrivacyModel],
-    folder: Path,
-    promised: Sequence[str],
+    table: LargeTable, people: NDArray[np.int32], models: Sequence[PrivacyModel], folder: Path, promised: Sequence[str]
 ) -> Verification:
     """Count people; those of a class are in one file, and no others."""
     table, promises = _without_promises(table, promised)

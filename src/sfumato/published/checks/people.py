@@ -124,11 +124,7 @@ def wishes_found(
 
 
 def _wishes(
-    letter: str,
-    wished: NDArray[np.int64],
-    keeping: Sequence[PrivacyModel],
-    statistics: ClassStatistics,
-    attested: bool,
+    letter: str, wished: NDArray[np.int64], keeping: Sequence[PrivacyModel], statistics: ClassStatistics, attested: bool
 ) -> WishesFound:
     # What everybody is promised has a line of its own.
     alone = [replace(model, **{letter: 1}) for model in keeping]  # type: ignore[type-var]

@@ -46,9 +46,7 @@ from sfumato.table.schema import Attribute, Kind, Schema
 
 
 def check_slices(
-    published: SlicedTable,
-    models: Sequence[PrivacyModel],
-    sensitive: Mapping[str, Attribute],
+    published: SlicedTable, models: Sequence[PrivacyModel], sensitive: Mapping[str, Attribute]
 ) -> list[Check]:
     """Recount every model, one check each.
 

@@ -43,7 +43,4 @@ def go_back_to(request: Request, sent: FormData) -> str:
     return f"State {entry.number}: {entry.note}"
 
 
-ROUTES = [
-    Route("/history", reading(history)),
-    Route("/history/go", answering(go_back_to), methods=["POST"]),
-]
+ROUTES = [Route("/history", reading(history)), Route("/history/go", answering(go_back_to), methods=["POST"])]

@@ -44,13 +44,7 @@ from sfumato.table.writing import FORMATS, NO_FORMAT, Format
 # The release of last time: what changed in the table since, its policy as the setup, and what must be played first.
 
 
-FORMAT_NAMES = {
-    "csv": "CSV",
-    "parquet": "Parquet",
-    "xlsx": "Excel (xlsx)",
-    "sav": "SPSS (sav)",
-    "dta": "Stata (dta)",
-}
+FORMAT_NAMES = {"csv": "CSV", "parquet": "Parquet", "xlsx": "Excel (xlsx)", "sav": "SPSS (sav)", "dta": "Stata (dta)"}
 """Formats in which a release is handed over, as the page calls them."""
 
 

@@ -38,6 +38,11 @@ _ASCII_FORMS = (
 _ENTITY = re.compile(
     rb"&(?:[A-Za-z]{1,2}(?:uml|acute|grave|circ|tilde|slash|cedil|caron|ring|lig)|#(?:[0-9]{3,5}|x[0-9A-Fa-f]{2,5}));"
 )
+_ESCAPED = re.compile(rb"\\u0[01][0-9a-fA-F]{2}|%C3%[89ABab][0-9A-Fa-f]|=C3=[89AB][0-9A-F]")
+"""Letters as JSON, addresses and mails write them."""
+_ASKED = re.compile(rb"(?<![/=&.?])\b[A-Za-z]{1,12}\?[a-z]{2,}\b(?!=)")
+_FEWEST_ASKED = 5
+"""Words with a question mark inside, from which on letters were lost."""
 _LOST = "\ufffd".encode()
 _OF_SIGNS = {**dict.fromkeys("°§²µ–", 0.6), **dict.fromkeys("€’“”„«»", 0.8)}
 """What signs count when a text is rated."""
@@ -103,6 +108,14 @@ def refuse_twice(content: bytes) -> None:
             )
     if _ENTITY.search(content) or _LOST in content:
         how = "stand as HTML writes them, such as &ouml;" if _LOST not in content else "were lost before (\ufffd)"
+        raise InputError(
+            f"letters of the file {how}; write the table again from where it came, or read it as it is: "
+            "--set source.encoding=utf-8-sig"
+        )
+    is_json = content.lstrip(b"\x1e \r\n\t")[:1] in (b"{", b"[")
+    is_escaped = _ESCAPED.search(content)
+    if content.isascii() and not is_json and (is_escaped or len(_ASKED.findall(content)) >= _FEWEST_ASKED):
+        how = "stand as JSON, addresses or mails write them" if is_escaped else "may have been lost (?)"
         raise InputError(
             f"letters of the file {how}; write the table again from where it came, or read it as it is: "
             "--set source.encoding=utf-8-sig"

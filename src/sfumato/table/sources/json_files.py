@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from sfumato.errors import InputError
+from sfumato.numbers import counted
 from sfumato.table.sources.protocol import Family, Given, TableSource
 from sfumato.table.sources.text_files import CsvFile, open_csv
 
@@ -67,11 +68,30 @@ def _open(given: Given) -> TableSource:
         document = None
     try:
         if document is None:
-            return JsonRecords(flat(_lines(content)))
-        return JsonRecords(flat(_frame_of(document)))
+            return JsonRecords(_alike(flat(_lines(content))))
+        return JsonRecords(_alike(flat(_frame_of(document))))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError, TypeError):
         records = _records(file) if document is None else enumerate(document if isinstance(document, list) else [], 1)
         raise InputError(_mistake(records, "line" if document is None else "entry")) from None
+
+
+def _alike(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return records; ``InputError`` where one has other keys alone, as a total below the others has."""
+    usual = [column.name for column in frame if column.null_count() <= _FEW_WITHOUT * frame.height]
+    rare = [name for name in frame.columns if name not in usual]
+    if usual and rare:
+        none, some = pl.all_horizontal(pl.col(usual).is_null()), pl.any_horizontal(pl.col(rare).is_not_null())
+        strange = frame.select(none & some).to_series()
+        if strange.any():
+            raise InputError(
+                f"{counted(int(strange.sum()), 'record')} have none of the keys of the others, first record "
+                f"{int(strange.arg_max() or 0) + 1}; delete what is no record"
+            )
+    return frame
+
+
+_FEW_WITHOUT = 0.05
+"""Share of the records that may lack a key that records usually have."""
 
 
 def _text(content: bytes) -> str:
@@ -138,9 +158,28 @@ def _frame_of(document: Any) -> pl.DataFrame:
         if all(_is_column(each) for each in columns) and len({len(each) for each in columns}) == 1:
             return pl.DataFrame(dict(zip_longest(document, columns)))
         lists = [each for each in document.values() if isinstance(each, list) and each and isinstance(each[0], dict)]
+        lists = lists or _lists_inside(document)
         if len(lists) == 1:
             return _frame_of(lists[0])
     raise InputError(NO_TABLE)
+
+
+_DEEPEST = 3
+
+
+def _lists_inside(document: Any, depth: int = 1) -> list[Any]:
+    """Return the lists of records, or of rows below names, that lie in objects of a document."""
+    if depth > _DEEPEST or not isinstance(document, Mapping):
+        return []
+    found = [each for each in document.values() if isinstance(each, list) and _is_table(each)]
+    return found or [each for inner in document.values() for each in _lists_inside(inner, depth + 1)]
+
+
+def _is_table(rows: list[Any]) -> bool:
+    if len(rows) > 1 and all(isinstance(each, list) for each in rows):
+        return all(isinstance(name, str) for name in rows[0]) and len({len(row) for row in rows}) == 1 < len(rows[0])
+    # Descriptions of columns, which stand beside records, have other keys than these.
+    return len(rows) > 1 and all(isinstance(each, dict) for each in rows)
 
 
 def _are_records(document: Mapping[str, Mapping[str, Any]]) -> bool:

@@ -98,6 +98,8 @@ _SQLITE = "this is a SQLite database; give sqlite:///PATH, and name its table wi
 _DUCKDB = "this is a DuckDB database; give duckdb:///PATH, and name its table with ?table=NAME at its end"
 _R = "this is a file of R; save the table there with arrow::write_parquet(), or as CSV"
 _MAIL = "this is a mail; save the table that is attached to it"
+_OF_SCIENCE = "this is a file of arrays (such as NetCDF, MATLAB or FITS); save the table as CSV or Parquet"
+_PACKED = "this is packed in a way that is not read; unpack it, or pack it with gzip, xz or zstd"
 _WEB = f"this is a page of the web (HTML), whatever its name; {_EXPORT}"
 _IN_ARCHIVES = {
     "word/": f"a document of Word; {_EXPORT}",
@@ -121,6 +123,14 @@ _STARTS: tuple[tuple[int, bytes, str], ...] = (
     (0, b"\x93NUMPY", _NUMPY),
     (0, b"Obj\x01", "this is an Avro file; save it as Parquet, as with polars.read_avro(...).write_parquet(...)"),
     (0, b"\x1f\x9d", "this was packed by compress; unpack it, and give the path of the table in it"),
+    (0, b"CDF\x01", _OF_SCIENCE), (0, b"CDF\x02", _OF_SCIENCE), (0, b"MATLAB 5.0", _OF_SCIENCE),
+    (0, b"SIMPLE  =", _OF_SCIENCE), (0, b"GRIB", _OF_SCIENCE),
+    (128, b"DICM", _PICTURE), (4, b"ftyp", f"this is a film; {_EXPORT}"),
+    (0, b"PARE", "this Parquet file is encrypted; save it without a key"),
+    (0, b"MSCF", _PACKED), (0, b"\x04\x22\x4d\x18", _PACKED), (0, b"\xff\x06\0\0sNaPpY", _PACKED),
+    (0, b"PK\x05\x06", "this zip archive is empty; give the path of a table"),
+    (0, b"\0\0\x02\0\x06\x04", f"this is a sheet of Lotus; {_EXPORT}"),
+    (0, b"FEA1", "this is a Feather file of the first version; save it as Parquet"),
     (0, b"ORC", "this is an ORC file; save the table as Parquet, as with pandas.read_orc(...).to_parquet(...)"),
     (0, b"7z\xbc\xaf", "this is a 7z archive; unpack it, and give the path of the table in it"),
     (0, b"Rar!", "this is a RAR archive; unpack it, and give the path of the table in it"),
@@ -145,6 +155,9 @@ _WORDS: tuple[tuple[tuple[bytes, ...], str], ...] = (
     ),
     ((b"\\documentclass", b"\\begin{"), f"this is LaTeX; {_EXPORT}"),
     ((b"begin:vcard", b"begin:vcalendar"), f"these are cards or a calendar; {_EXPORT}"),
+    ((b"-----begin ",), f"this is a key, or an encrypted text; {_EXPORT}"),
+    ((b"version https://git-lfs",), "this is a pointer of Git LFS; fetch the file itself with: git lfs pull"),
+    ((b"id;p",), f"this is a sheet in SYLK; {_EXPORT}"),
     ((b"<?xml",), f"this is XML, also where its name says .xls; {_EXPORT}"),
     ((b"from: ", b"received: ", b"return-path: ", b"mime-version: ", b"delivered-to: "), _MAIL),
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,8 @@ import polars as pl
 from sfumato.errors import InputError, SfumatoError, raise_all
 
 COUNT = "count"
-AT_ONCE = 3_000_000
-"""Records whose counts are asked for at once; those of more come partition by partition."""
+CELLS = 1 << 20
+"""Cells of a result that comes here at once, about."""
 TOGETHER = 1 << 17
 """Rows that are handed on at a time, at least."""
 GONE = (
@@ -66,8 +66,7 @@ class SparkSource:
             if sorted:
                 groups = groups.orderBy(*[groups[_quoted(name)].asc_nulls_first() for name in chosen.columns])
             records = int(chosen.count())
-        at_once = sorted or records <= AT_ONCE
-        for frame in _whole(groups) if at_once else _in_batches(groups):
+        for frame in _whole(groups) if sorted else in_slices(groups, *chosen.columns):
             records -= int(frame[COUNT].sum())
             yield frame
         raise_all(InputError, [CHANGED] if records else [])
@@ -81,6 +80,39 @@ class SparkSource:
             records -= frame.height
             yield frame
         raise_all(InputError, [CHANGED] if records else [])
+
+
+def in_slices(frame: Any, *keys: str, cells: int = 0) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a frame in several results, each far below what a server allows of one; it is computed once.
+
+    `keys`: columns by whose hash rows are shared out. `cells`: of a result, about; 0 takes the usual number.
+    """
+    with held_there(frame) as held:
+        with asking_spark():
+            slices = max(1, -(-int(held.count()) * len(frame.columns) // (cells or CELLS)))
+        for number in range(slices):
+            yield from _whole(held if slices == 1 else held.where(_share(keys, slices) == number))
+
+
+def _share(keys: Sequence[str], slices: int) -> Any:
+    from pyspark.sql import functions
+
+    return functions.pmod(functions.xxhash64(*(_quoted(key) for key in keys)), functions.lit(slices))
+
+
+@contextmanager
+def held_there(frame: Any) -> Iterator[Any]:
+    """Have a frame kept on the disks of the cluster for a while; what is lost there is computed again."""
+    from pyspark import StorageLevel
+
+    with asking_spark():
+        held = frame.persist(StorageLevel.DISK_ONLY)
+    try:
+        yield held
+    finally:
+        # A server that is gone keeps nothing.
+        with suppress(InputError), asking_spark():
+            held.unpersist()
 
 
 def _in_batches(frame: Any) -> Iterator[pl.DataFrame]:
@@ -140,7 +172,28 @@ def asking_spark(failed: str = FAILED) -> Iterator[None]:
         raise
     except (Exception, SystemExit) as error:
         # The client ends the program where it believes itself to be under test.
-        raise InputError(GONE if _is_gone(error) else failed) from None
+        raise InputError(GONE if _is_gone(error) else _stopped(error) or failed) from None
+
+
+LIMITS = {
+    "spark.driver.maxResultSize": "raise it where the server is started",
+    "spark.connect.grpc.maxInboundMessageSize": "raise it where the server is started",
+    "spark.rpc.message.maxSize": "raise it where the server is started",
+    "spark.sql.broadcastTimeout": "raise it on the server",
+    "spark.kryoserializer.buffer.max": "raise it where the server is started",
+    "spark.executor.memoryOverhead": "workers need more memory",
+    "spark.driver.memory": "the server needs more memory",
+}
+"""Settings of Spark that stop a job, and what is to be done."""
+
+
+def _stopped(error: BaseException) -> str:
+    """Say which setting of the server stopped a job, if Spark names one; of what it says nothing else is repeated."""
+    said = str(error)
+    for setting, cure in LIMITS.items():
+        if setting.lower() in said.lower():
+            return f"the Spark server stopped the job because of its setting {setting}; nothing was published; {cure}"
+    return ""
 
 
 def _is_gone(error: BaseException) -> bool:

@@ -39,6 +39,7 @@ from sfumato.table.sources.encodings import (
 from sfumato.table.sources.protocol import CsvFormat, Family
 from sfumato.table.sources.text_layout import (
     COUNT_QUESTION,
+    FIRST_SUM_QUESTION,
     SUM_QUESTION,
     adds_up,
     apart_question,
@@ -705,10 +706,17 @@ def csv_source(given: Path | bytes, layout: CsvFormat) -> CsvSource:
     )
 
 
+_FEWEST_BELOW = 4
+"""Lines that a file has before its first row may add up the others."""
+
+
 def _questions(file: CsvFile, layout: CsvFormat, width: int) -> Iterator[str]:
     """Ask about rows that seem to be no records: below a blank line, a sum, or the numbers of the columns."""
     if numbers_columns(first_lines(file), layout):
         yield COUNT_QUESTION
+    head = first_lines(file) if layout.header else []
+    if len(head) > _FEWEST_BELOW and adds_up(_fields_of(head[:2], layout), head[2:]):
+        yield FIRST_SUM_QUESTION
     if layout.footer_lines is not None or width < 2:
         return
     lines = _last_lines(file)

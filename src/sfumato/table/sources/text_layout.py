@@ -24,8 +24,16 @@ _NUMBER = re.compile(r"[^\w]*[0-9][0-9.,:/\-\s]*\W*$")
 TOTALS = frozenset(
     """all gesamt gesamtsumme insgesamt ogolem overall razem somme sum suma summe totaal total totale totals всего итого
     合計 average mean median durchschnitt mittelwert moyenne promedio gemiddelde medel среднее 平均
+    σ ∑ ukupno celkem spolu toplam yhteensä összesen всього łącznie jumlah 合计 总计 合計 總計 小计 합계 총계 รวม
     min max minimum maximum std subtotal zwischensumme teilsumme""".split()  # noqa: SIM905
-) | {"grand total", "total general", "standard deviation"}
+) | {
+    "grand total",
+    "total general",
+    "standard deviation",
+    "i alt",
+    "totale generale",
+    "sum total",
+}
 """Labels of rows that add up the others, or tell of all of them, in small letters."""
 _COUNT = re.compile(r"n\s*=\s*[0-9.,]+$")
 
@@ -161,7 +169,8 @@ def adds_up(fields: Sequence[str], others: Iterable[str] = ()) -> bool:
     words = {field.strip(" :.=*").casefold() for field in fields if field.strip() and not _NUMBER.match(field.strip())}
     if not words or not all(word in TOTALS or _COUNT.match(word) for word in words):
         return False
-    return not any(words.intersection(re.split(r"[,;\t|]", line.casefold().replace('"', ""))) for line in others)
+    parts = (re.split(r"[,;\t|]", line.casefold().replace('"', "")) for line in others)
+    return not any(words.intersection(fields) or any(map(_COUNT.match, fields)) for fields in parts)
 
 
 def is_a_line(fields: Sequence[str]) -> bool:
@@ -201,6 +210,7 @@ def apart_question(rows: int) -> str:
     )
 
 
+FIRST_SUM_QUESTION = "the row below the names seems to add up the others, and would count as a person; delete it"
 COUNT_QUESTION = "the first row below the names numbers the columns, and would count as a person; delete it"
 
 
