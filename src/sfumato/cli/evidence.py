@@ -75,12 +75,20 @@ FORM = """\
 # owner = "…"
 # source = "…"
 
+# Of how many people may the table speak? Risks of somebody who does not know who is in it are counted at both ends.
+# [context.population]
+# least = 40000
+# most = 60000
+# owner = "…"
+# source = "…"            # a census, and what is uncertain about it
+
 # The risk that you accept. Without this section: 0.09 for the public, 0.2 for a named recipient, both of the person
 # most at risk and of success alone, as if somebody tries.
 # [context.threshold]
 # value = 0.09
 # quantity = "maximum"    # of the person most at risk; or "average"
 # attempt = "with"        # success × probability of an attempt; or "without"
+# attacker = "prosecutor" # who knows that somebody is in the table; or "journalist", who does not
 # owner = "…"
 # source = "…"
 

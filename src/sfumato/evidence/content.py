@@ -282,6 +282,7 @@ def _risks(subject: ReportedRelease) -> dict[str, Any] | None:
     everybody = None if original is None or policy is None else population_of(original, policy)
     if original is not None:
         found["before"] = _risk_figures(risk(original, population=everybody, combinations=1))
+        found["before"] |= _at_both_ends(policy, original, original.frame.height)
     if isinstance(subject.published, PublishedTable):
         quasi, recoding = subject.published.quasi_identifying, None if everybody is None else subject.policy.recoding()
         found["after"] = _risk_figures(
@@ -293,7 +294,24 @@ def _risks(subject: ReportedRelease) -> dict[str, Any] | None:
                 combinations=1,
             )
         )
+        published = subject.published.data
+        found["after"] |= _at_both_ends(policy, published, published.height, quasi_identifying=quasi)
     return found or None
+
+
+def _at_both_ends(policy: Policy | None, table: Any, records: int, **more: Any) -> dict[str, Any]:
+    """Return the journalist's risk at both ends of the population that the policy states; nothing where none is."""
+    stated = policy.context.population if policy and policy.context else None
+    if stated is None or not records:
+        return {}
+    if stated.least < records:
+        raise PolicyError(f"context.population.least: is below the {records:,} records of the table")
+    found = []
+    for people in dict.fromkeys((stated.least, stated.most)):
+        report = risk(table, sampling_fraction=records / people, combinations=1, **more).journalist
+        assert report is not None
+        found.append({"people": people, "highest": report.highest, "average": report.average})
+    return {"population": found}
 
 
 def _recounted_from(subject: ReportedRelease) -> str:

@@ -30,12 +30,14 @@ class MadeFor:
     speaks_of: Literal["public", "named", "own"]
     source: str
     most: float | None = None  # success that nobody may exceed, where an average is compared
+    view: Literal["prosecutor", "journalist"] = "prosecutor"
 
     def words(self) -> str:
         """Say what it is compared with."""
         who = "of the person most at risk" if self.quantity == "maximum" else "on average"
         strict = "" if self.most is None else f"; nobody's success above {percent(self.most, _DIGITS)}"
-        return f"{who}, {self.attempt} the attempt{strict}"
+        journalist = ", by a journalist" if self.view == "journalist" else ""
+        return f"{who}, {self.attempt} the attempt{journalist}{strict}"
 
 
 _USUAL = (
@@ -71,11 +73,13 @@ def context_content(context: Context, content: Mapping[str, Any]) -> dict[str, A
     """
     chances = {name: one.probability for name, one in context.assumptions().items()} or {"public": 1.0}
     found, reason = _success(content)
-    success = [one for one in found if one["stage"] == "after" and one["view"] == "prosecutor"]
-    counted = success[0] if success and not reason else None
-    thresholds = [_compared(one, counted, max(chances.values())) for one in _thresholds(context)]
+    after = [] if reason else [one for one in found if one["stage"] == "after"]
+    counted = _worst(after, "prosecutor")
+    thresholds = [_compared(one, _worst(after, one.view), max(chances.values())) for one in _thresholds(context)]
+    decided_by = _worst(after, context.threshold.attacker) if context.threshold else counted
     return {
         **context.model_dump(include={"recipient", "purpose", "public", "other_data"}),
+        "population": None if context.population is None else context.population.model_dump(),
         "controls": None if context.controls is None else context.controls.model_dump(),
         "ways": {
             name: {
@@ -93,8 +97,14 @@ def context_content(context: Context, content: Mapping[str, Any]) -> dict[str, A
         ],
         "attacks": list(_attack_products(content.get("attacks"), max(chances.values()))),
         "thresholds": thresholds,
-        "verdict": _verdict(thresholds, context, counted, reason, max(chances.values())),
+        "verdict": _verdict(thresholds, context, decided_by or counted, reason, max(chances.values())),
     }
+
+
+def _worst(success: list[dict[str, Any]], view: str) -> dict[str, Any] | None:
+    """Return the figures of an attacker; of a population with two ends, those of the end with the higher risks."""
+    found = [one for one in success if one["view"] == view]
+    return {**found[0], **{key: max(one[key] for one in found) for key in ("maximum", "average")}} if found else None
 
 
 def _success(content: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
@@ -112,6 +122,11 @@ def _success(content: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
             ("journalist", (risk.get(stage) or {}).get("journalist")),
         )
         if figures
+    ]
+    found += [
+        {**_of_view("journalist", stage, figures), "population": figures["people"]}
+        for stage in ("before", "after")
+        for figures in (risk.get(stage) or {}).get("population", ())
     ]
     if "after" not in risk:
         return found, "its records cannot be grouped by what is published of them; look at the attacks"
@@ -137,7 +152,13 @@ def _thresholds(context: Context) -> Iterator[MadeFor]:
     own = context.threshold
     if own is not None:
         yield MadeFor(
-            "own", own.value, own.quantity, own.attempt, "own", f"{own.source}; {own.owner}, for {context.recipient}"
+            "own",
+            own.value,
+            own.quantity,
+            own.attempt,
+            "own",
+            f"{own.source}; {own.owner}, for {context.recipient}",
+            view=own.attacker,
         )
     yield from _USUAL
 
@@ -174,9 +195,10 @@ def _verdict(
         return {"outcome": "not counted", "threshold": decisive["name"], "sentences": [sentence]}
     most = percent(success["maximum"], _DIGITS)
     words = f"{'keeps to' if decisive['outcome'] == 'kept' else 'exceeds'} {percent(decisive['value'], _DIGITS)}"
+    who = "A journalist who tries" if success["view"] == "journalist" else "Whoever tries"
     sentences = [
         f"For {name}, the risk {words} ({decisive['compared_with']}).",
-        f"Whoever tries finds the person most at risk with a chance of {most}"
+        f"{who} finds the person most at risk with a chance of {most}"
         + (
             "."
             if context.public
@@ -186,8 +208,20 @@ def _verdict(
     return {
         "outcome": decisive["outcome"],
         "threshold": decisive["name"],
-        "sentences": [*sentences, *_rests(decisive, chance), *([_RECORDS] if success["counts"] == "records" else [])],
+        "sentences": [
+            *sentences,
+            *_of_population(context),
+            *_rests(decisive, chance),
+            *([_RECORDS] if success["counts"] == "records" else []),
+        ],
     }
+
+
+def _of_population(context: Context) -> Iterator[str]:
+    """Say that risks were counted at both ends of a population."""
+    if context.population is not None:
+        least, most = (f"{getattr(context.population, end):,}" for end in ("least", "most"))
+        yield f"A journalist's risks are counted for {least} and for {most} people; the higher one is compared."
 
 
 def _rests(decisive: Mapping[str, Any], chance: float) -> Iterator[str]:

@@ -422,6 +422,8 @@ class OwnThreshold(PolicyPart):
         Whether the person most at risk is meant, or the average.
     attempt
         Whether success is first multiplied with the probability that somebody tries.
+    attacker
+        Whether they know that somebody is in the table, or only that they are of the population.
     owner
         Who decided it: name and office.
     source
@@ -431,8 +433,34 @@ class OwnThreshold(PolicyPart):
     value: Annotated[float, Field(gt=0, le=1)]
     quantity: Literal["maximum", "average"]
     attempt: Literal["with", "without"]
+    attacker: Literal["prosecutor", "journalist"] = "prosecutor"
     owner: Words
     source: Words
+
+
+class PopulationSize(PolicyPart):
+    """How many people there are of whom the table may speak, with its uncertainty.
+
+    Attributes
+    ----------
+    least, most
+        The ends between which the number lies.
+    owner
+        Who states it: name and office.
+    source
+        What it rests on, such as a census.
+    """
+
+    least: Annotated[int, Field(ge=1)]
+    most: Annotated[int, Field(ge=1)]
+    owner: Words
+    source: Words
+
+    @model_validator(mode="after")
+    def _is_a_range(self) -> Self:
+        with problems_reported(self.keys()):
+            raise_all(PolicyError, ["least is above most; exchange them"] if self.least > self.most else [])
+        return self
 
 
 class Controls(PolicyPart):
@@ -519,6 +547,8 @@ class Context(PolicyPart):
         How likely somebody recognizes a person without meaning to.
     breach
         How likely the file gets into other hands.
+    population
+        How many people there are of whom the table may speak; risks are then counted at both ends.
     threshold
         The risk that is accepted, if none of the usual thresholds is meant.
     author
@@ -537,6 +567,7 @@ class Context(PolicyPart):
     attempt: Assumption | None = None
     recognition: Assumption | None = None
     breach: Assumption | None = None
+    population: PopulationSize | None = None
     threshold: OwnThreshold | None = None
     author: Author | None = None
     review: Words | None = None
@@ -550,6 +581,10 @@ class Context(PolicyPart):
                 wrong = [f"{name} means nothing for the public; leave it out" for name in stated if stated[name]]
             else:
                 wrong = [f"{name} is missing; or say public = true" for name in stated if not stated[name]]
+            if self.threshold and self.threshold.attacker == "journalist" and not self.population:
+                wrong.append(
+                    "population is missing; the threshold speaks of a journalist, whom only a population tells"
+                )
             raise_all(PolicyError, wrong)
         return self
 
