@@ -96,6 +96,46 @@ def test_products_are_those_of_arithmetic(folder, table):
     assert len(content["products"]) == 3 * len(success)
 
 
+def test_a_journalist_is_estimated_at_both_ends_of_the_population(folder, table):
+    """The naive twin adds up 1 / F over the negative binomial; the higher end is compared."""
+    sizes = Counter((age, town) for age, town, _ in pl.read_csv(folder / "data.csv").iter_rows())
+    records = sum(sizes.values())
+
+    def expected(size: int, share: float) -> float:
+        chance, total = share**size, 0.0
+        for drawn in range(size, 4_000):
+            total += chance / drawn
+            chance *= drawn / (drawn + 1 - size) * (1 - share)
+        return total
+
+    stated = {"least": 100, "most": 400, **STATED}
+    own = {"value": 0.09, "quantity": "maximum", "attempt": "without", "attacker": "journalist", **STATED}
+    content = found(folder, table, context(0.3, 0.1, 0.5, population=stated, threshold=own))
+    after = {
+        one["population"]: (one["maximum"], one["average"])
+        for one in content["success"]
+        if one["view"] == "journalist" and one["stage"] == "after"
+    }
+    for people_there in (100, 400):
+        risks = {key: expected(size, records / people_there) for key, size in sizes.items()}
+        average = sum(risks[key] * size for key, size in sizes.items()) / records
+        assert after[people_there] == pytest.approx((max(risks.values()), average), rel=1e-6)
+    decisive = next(one for one in content["thresholds"] if one["name"] == "own")
+    assert decisive["figure"] == pytest.approx(after[100][0])
+    assert content["verdict"]["outcome"] == ("kept" if after[100][0] <= 0.09 else "exceeded")
+    assert any("100 and for 400 people" in sentence for sentence in content["verdict"]["sentences"])
+
+
+def test_a_population_that_cannot_be_is_refused(folder, table):
+    with pytest.raises(sf.PolicyError, match=r"population\.least: is above most"):
+        policy(context(0.1, 0.1, 0.1, population={"least": 5, "most": 4, **STATED}))
+    own = {"value": 0.09, "quantity": "maximum", "attempt": "without", "attacker": "journalist", **STATED}
+    with pytest.raises(sf.PolicyError, match="population: is missing"):
+        policy(context(0.1, 0.1, 0.1, threshold=own))
+    with pytest.raises(sf.PolicyError, match="below the 57 records"):
+        found(folder, table, context(0.1, 0.1, 0.1, population={"least": 5, "most": 400, **STATED}))
+
+
 def test_a_threshold_is_compared_with_what_it_was_made_for_alone(folder, table):
     own = {"value": 0.04, "quantity": "average", "attempt": "without", **STATED}
     content = found(folder, table, context(0.3, 0.1, 0.5, threshold=own))
@@ -244,7 +284,7 @@ def test_the_form_is_refused_until_it_is_filled_in(folder, tmp_path):
     assert all(f"context.{key}: is missing" in err for key in missing)
     filled = re.sub(r"^# (?=[a-z-]+ = )(?!public|value|quantity|attempt =)", "", form.read_text(), flags=re.MULTILINE)
     filled = filled.replace("probability = …", "probability = 0.2")
-    form.write_text(filled.rsplit("# [context.threshold]", 1)[0])
+    form.write_text(filled.rsplit("# [context.population]", 1)[0])
     code, out, err = run(*words, "--out", tmp_path / "page.html", "--short", tmp_path / "short.html")
     assert "How to check it" in (tmp_path / "short.html").read_text()
     for wrong in (tmp_path / "short.html", tmp_path / "short.json", tmp_path / "no" / "short.html"):

@@ -75,7 +75,7 @@ FORM = """\
 # owner = "…"
 # source = "…"
 
-# Of how many people may the table speak? Risks of somebody who does not know who is in it are counted at both ends.
+# Of how many people may the table speak? Risks of who does not know who is in it are estimated at both ends.
 # [context.population]
 # least = 40000
 # most = 60000

@@ -218,10 +218,10 @@ def _verdict(
 
 
 def _of_population(context: Context) -> Iterator[str]:
-    """Say that risks were counted at both ends of a population."""
+    """Say that risks were estimated at both ends of a population."""
     if context.population is not None:
         least, most = (f"{getattr(context.population, end):,}" for end in ("least", "most"))
-        yield f"A journalist's risks are counted for {least} and for {most} people; the higher one is compared."
+        yield f"A journalist's risks are estimated for {least} and for {most} people; the higher one is compared."
 
 
 def _rests(decisive: Mapping[str, Any], chance: float) -> Iterator[str]:

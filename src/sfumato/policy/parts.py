@@ -548,7 +548,7 @@ class Context(PolicyPart):
     breach
         How likely the file gets into other hands.
     population
-        How many people there are of whom the table may speak; risks are then counted at both ends.
+        How many people there are of whom the table may speak; a journalist's risks are then estimated at both ends.
     threshold
         The risk that is accepted, if none of the usual thresholds is meant.
     author
