@@ -68,8 +68,8 @@ def rewrite(path, part, old, new):
     """Replace bytes in a part of a workbook."""
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
-    # Where lxml is installed, empty elements are written without a blank.
-    parts[part] = parts[part].replace(b"<v />", b"<v/>")
+    # Where lxml is installed, empty elements are written in another way.
+    parts[part] = parts[part].replace(b"<v />", b"<v/>").replace(b"<v></v>", b"<v/>")
     assert old in parts[part]
     parts[part] = parts[part].replace(old, new)
     with zipfile.ZipFile(path, "w") as archive:
