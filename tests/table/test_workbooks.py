@@ -68,8 +68,6 @@ def rewrite(path, part, old, new):
     """Replace bytes in a part of a workbook."""
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
-    # Where lxml is installed, empty elements are written in another way.
-    parts[part] = parts[part].replace(b"<v />", b"<v/>").replace(b"<v></v>", b"<v/>")
     assert old in parts[part]
     parts[part] = parts[part].replace(old, new)
     with zipfile.ZipFile(path, "w") as archive:
@@ -259,8 +257,11 @@ class TestValues:
     def test_formulas_that_cells_share(self, workbook):
         path = workbook([("age",), (3,), ("=A2",), ("=A3",)])
         part = "xl/worksheets/sheet1.xml"
-        rewrite(path, part, b"<f>A2</f><v/>", b'<f t="shared" ref="A3:A4" si="0">A2</f><v>3</v>')
-        rewrite(path, part, b"<f>A3</f><v/>", b'<f t="shared" si="0"/>')
+        # Where lxml is installed, empty elements are written in another way.
+        with zipfile.ZipFile(path) as archive:
+            empty = b"<v />" if b"<v />" in archive.read(part) else b"<v></v>"
+        rewrite(path, part, b"<f>A2</f>" + empty, b'<f t="shared" ref="A3:A4" si="0">A2</f><v>3</v>')
+        rewrite(path, part, b"<f>A3</f>" + empty, b'<f t="shared" si="0"/>')
         assert "1 cell with a formula that was never calculated, first in row 4" in problem(
             path, sf.Schema(quasi_identifying=["age"])
         )
