@@ -325,7 +325,7 @@ def test_a_bare_l_is_asked_at_a_terminal_and_means_entropy_with_a_warning_elsewh
     found = CliRunner().invoke(app, [*words, "--out", str(out)])
     assert found.exit_code == 1
     assert "write --model distinct-l-diversity:l=2 or --model entropy-l-diversity:l=2" in found.stderr
-    assert found.stderr.rstrip().endswith("within reach: distinct-l-diversity up to l = 2")
+    assert "within reach: distinct-l-diversity up to l = 2\n" in found.stderr
     monkeypatch.setattr("sfumato.cli.review.at_a_terminal", lambda: True)
     found = CliRunner().invoke(app, [*words, "--out", str(out)], input="both\ndistinct\n")
     assert found.exit_code == 0
