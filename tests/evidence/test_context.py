@@ -198,7 +198,9 @@ def test_a_population_gives_the_journalist(tmp_path):
 
 def test_the_edition_for_others_is_the_same_for_two_originals_that_publish_the_same(folder, table, tmp_path):
     """Exact ages and towns differ, what is published does not: equal bytes, as page and as values."""
-    stated = policy(context(0.3, 0.1, 0.2))
+    ends = {"least": 100, "most": 400, **STATED}
+    own = {"value": 0.09, "quantity": "maximum", "attempt": "without", "attacker": "journalist", **STATED}
+    stated = policy(context(0.3, 0.1, 0.2, population=ends, threshold=own))
     other = sf.read_table(people(7).with_columns(client=pl.Series([str(i // 3) for i in range(57)])), with_client())
     assert not table.frame.select("age", "town").equals(other.frame.select("age", "town"))
     again = sf.anonymize(other, policy(), seed=1).data

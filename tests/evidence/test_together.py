@@ -121,6 +121,16 @@ def test_pairs_that_are_unsafe_together_are_found(way, seed, tmp_path):
         assert joined([alone, alone], table)["findings"] == [], "the same again tells nothing more"
 
 
+@pytest.mark.parametrize("way", [less_a_town, intersections])
+def test_every_pair_that_tells_is_named(way, tmp_path):
+    """Who withdraws one of two publications that tell the same with a third must see that the other is left."""
+    table, (first, second) = way(2, tmp_path)
+    again = Publication("again", second.published, second.recoding, second.least, second.parts)
+    found = joined([first, second, again], table)["findings"]
+    people = {frozenset(one["publications"]): one["people"] for one in found}
+    assert people[frozenset({first.name, second.name})] == people[frozenset({first.name, "again"})] > 0
+
+
 def test_few_of_twenty_independent_pairs_alarm(tmp_path):
     alarms = []
     for seed in range(20):

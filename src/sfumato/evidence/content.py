@@ -20,7 +20,7 @@ from sfumato.evaluation.attacks.placement import place_people
 from sfumato.evaluation.attacks.play import Attacks, attack
 from sfumato.evaluation.attacks.protocol import AttackResult
 from sfumato.evaluation.losses import measure
-from sfumato.evaluation.risk.measure import risk
+from sfumato.evaluation.risk.measure import Sample, risk
 from sfumato.evaluation.risk.report import RiskReport
 from sfumato.evaluation.utility.answers import query_workload
 from sfumato.evaluation.utility.describe import describe
@@ -300,15 +300,19 @@ def _risks(subject: ReportedRelease) -> dict[str, Any] | None:
 
 
 def _at_both_ends(policy: Policy | None, table: Any, records: int, **more: Any) -> dict[str, Any]:
-    """Return the journalist's risk at both ends of the population that the policy states; nothing where none is."""
+    """Return the journalist's risk at both ends of the population that the policy states; nothing where none is.
+
+    Nor where a column says who people are: what would be compared with so many people are records.
+    """
     stated = policy.context.population if policy and policy.context else None
-    if stated is None or not records:
+    if policy is None or stated is None or policy.columns.person is not None or not records:
         return {}
     if stated.least < records:
         raise PolicyError(f"context.population.least: is below the {records:,} records of the table")
     found = []
     for people in dict.fromkeys((stated.least, stated.most)):
-        report = risk(table, sampling_fraction=records / people, combinations=1, **more).journalist
+        sample = Sample(sampling_fraction=records / people)
+        report = risk(table, sample=sample, combinations=1, **more).journalist
         assert report is not None
         found.append({"people": people, "highest": report.highest, "average": report.average})
     return {"population": found}

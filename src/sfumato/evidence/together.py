@@ -281,8 +281,10 @@ def _found_in_all(told: Sequence[_Told], name: str) -> Iterator[tuple[list[str],
         for each in one.groups:
             known[1] |= each.gives_away(one.least)
     for count in dict.fromkeys((2, 3, len(told))):
+        # What other publications of the same number tell is told of each: who withdraws one must see the others.
+        before = known.copy()
         for some in combinations(told, count) if 2 <= count <= len(told) else ():
-            for way, people, sentence in _found(some, name, known):
+            for way, people, sentence in _found(some, name, before, known):
                 yield [one.name for one in some], way, people, sentence
     yield from _hidden_cells(told)
     yield from _bounded(told, name, known)
@@ -342,10 +344,15 @@ class _Told:
         return cls(one.name, one.least, values, is_open, is_right, (), groups)
 
 
-def _found(some: Sequence[_Told], name: str, known: NDArray[np.bool_]) -> Iterator[tuple[str, int, str]]:
-    """Yield what some publications tell, and note whom in `known`: bool (2, n), by value, and by being apart."""
+def _found(
+    some: Sequence[_Told], name: str, before: NDArray[np.bool_], known: NDArray[np.bool_]
+) -> Iterator[tuple[str, int, str]]:
+    """Yield what some publications tell that fewer do not, and note whom in `known`.
+
+    `before`, `known`: bool (2, n), of whom fewer publications tell by value and by being apart; and all so far.
+    """
     names = f"{', '.join(one.name for one in some[:-1])} and {some[-1].name}"
-    new = _intersected(some) & ~known[0]
+    new = _intersected(some) & ~before[0]
     if people := int(new.sum()):
         yield "intersection", people, f"{names} together leave one {name} to {_people(people)}."
     least = min(one.least for one in some)
@@ -355,7 +362,7 @@ def _found(some: Sequence[_Told], name: str, known: NDArray[np.bool_]) -> Iterat
             isolated |= _left_over(
                 whole.exact(), [[one.exact() for one in each.groups if one.values] for each in inner], least
             )
-    apart = isolated & ~known[1]
+    apart = isolated & ~before[1]
     if people := int(apart.sum()):
         yield "difference", people, f"{names}, taken from each other, tell {_people(people)} apart by {name}."
     known |= np.stack([new, apart])

@@ -143,7 +143,7 @@ BESIDE_THE_TABLE = (
 
 _BLIND = (
     "Promises about sensitive values bound what the table itself tells of anybody. "
-    "Only blocks of many people were made with a look at them.",
+    "They were looked at for blocks of many people, and for no single class.",
     BESIDE_THE_TABLE[1].replace("So may who knows", "More may learn who knows"),
 )
 """The same where no class was made with a look at sensitive values."""

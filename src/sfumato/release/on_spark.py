@@ -343,8 +343,8 @@ class _TaskOnSpark(TaskOnDisk):
             raise PolicyError(
                 f"engine: {maker.name} needs the codes of all {records:,} records on this machine here, about "
                 f"{gigabytes(need)}, and {gigabytes(self.memory)} may be used; give more with --memory, or let Spark "
-                "solve it by counts: strict mondrian without a seed, people, wishes, insensitive columns, class means, "
-                "and records that are left out"
+                "solve it by counts: strict mondrian, with no seed, people, wishes, insensitive columns or means, "
+                "and no record left out"
             )
         return super().coded(opened, spill)
 

@@ -83,9 +83,10 @@ def _alike(frame: pl.DataFrame) -> pl.DataFrame:
         none, some = pl.all_horizontal(pl.col(usual).is_null()), pl.any_horizontal(pl.col(rare).is_not_null())
         strange = frame.select(none & some).to_series()
         if strange.any():
+            number = int(strange.sum())
             raise InputError(
-                f"{counted(int(strange.sum()), 'record')} have none of the keys of the others, first record "
-                f"{int(strange.arg_max() or 0) + 1}; delete what is no record"
+                f"{counted(number, 'record')} {'has' if number == 1 else 'have'} none of the keys of the others, first "
+                f"record {int(strange.arg_max() or 0) + 1}; delete what is no record"
             )
     return frame
 
