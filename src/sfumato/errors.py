@@ -106,7 +106,7 @@ def attempt(work: Callable[[], Result], errors: list[SfumatoError]) -> Result | 
 
 
 @contextmanager
-def said_plainly(what: str, advice: str = "") -> Iterator[None]:
+def write_errors(what: str, advice: str = "") -> Iterator[None]:
     """Turn what the system refuses into an ``InputError`` of one sentence."""
     try:
         yield

@@ -42,7 +42,7 @@ from sfumato.comparison.plan import (
     run_part,
     run_release,
 )
-from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all, said_plainly
+from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all, write_errors
 from sfumato.evaluation.inputs import hold_out
 from sfumato.evaluation.utility.joint import Original
 from sfumato.former import FormerCompare, refuse_others, value_of_call, varied_of_call, warn
@@ -431,7 +431,7 @@ class _RunStore:
         self._folder = folder
         self._lock = Lock()
         self._identity = json.loads(json.dumps(identity))
-        with said_plainly(f"{folder}: the comparison"):
+        with write_errors(f"{folder}: the comparison"):
             self._open()
 
     def finished(self) -> dict[str, RunOutcome]:
@@ -450,7 +450,7 @@ class _RunStore:
 
     def add(self, outcome: RunOutcome) -> None:
         """Record a finished run on disk."""
-        with said_plainly(f"{self._folder}: the comparison"):
+        with write_errors(f"{self._folder}: the comparison"):
             self._append(json.dumps(outcome.to_dict()))
 
     def _append(self, line: str) -> None:

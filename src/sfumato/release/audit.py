@@ -88,7 +88,7 @@ def audit_written(path: Path, file: tuple[str, str] | None, *, overwrite: bool) 
     """
     check_audit_place(path, None, overwrite=overwrite)
     with ExitStack() as stack:
-        with _said_plainly(path):
+        with _audit_errors(path):
             both = stack.enter_context(beside_database(path, file, overwrite=overwrite))
         yield both
 
@@ -109,7 +109,7 @@ def folder_with_audit(target: Path, audit: Path | None, *, overwrite: bool) -> I
 
 def check_audit_place(path: Path, folder: Path | None, *, overwrite: bool) -> None:
     """Raise InputError when no audit file of a release folder may be written to `path`."""
-    with _said_plainly(path):
+    with _audit_errors(path):
         recover(path)
         real = Path(os.path.realpath(path))
         inside = folder is not None and real.is_relative_to(os.path.realpath(folder))
@@ -127,7 +127,7 @@ def check_audit_place(path: Path, folder: Path | None, *, overwrite: bool) -> No
 
 
 @contextmanager
-def _said_plainly(path: Path) -> Iterator[None]:
+def _audit_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError):

@@ -230,15 +230,19 @@ class OwnRelease(ABC):
         return cells_like_formulas(list(self.tables.values()))
 
 
-class Saver(Protocol):
+Made = TypeVar("Made", contravariant=True)
+Stated = TypeVar("Stated", contravariant=True)
+
+
+class Saver(Protocol[Made, Stated]):
     """Writes the folder of releases of one kind; see :func:`saver`."""
 
     def __call__(
         self,
-        release: Any,
+        release: Made,
         folder: str | Path,
         *,
-        policy: Any = None,
+        policy: Stated | None = None,
         format: Format = "csv",
         overwrite: bool = False,
         formulas: Formulas = "keep",
@@ -247,7 +251,7 @@ class Saver(Protocol):
         ...
 
 
-def saver(kind: type[OwnRelease], name: str, what: str, holds: str) -> Saver:
+def saver(kind: type[OwnRelease], name: str, what: str, holds: str) -> Saver[Any, Any]:
     """Return the public function `name` that writes the folder of a kind: what it is of, and which files it holds."""
 
     def save(

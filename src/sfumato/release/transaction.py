@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 from unicodedata import category
 
-from sfumato.errors import InputError, SfumatoError, said_plainly
+from sfumato.errors import InputError, SfumatoError, write_errors
 from sfumato.table.databases.address import is_database_path
 from sfumato.whole_files import SPILL, beside, lock_folder, new_locked_folder, remove_unless_used, sync, unfinished
 
@@ -484,7 +484,7 @@ def folder_and_audit(
     target: Path, audit: Path | None, *, overwrite: bool = False, around: Path | None = None
 ) -> Iterator[tuple[Path, Path]]:
     """Give a new folder and a private file; both take their places in one transaction, see :func:`whole_folder`."""
-    with said_plainly(f"{target}: the release", "; nothing was changed"):
+    with write_errors(f"{target}: the release", "; nothing was changed"):
         check_target(target, overwrite=overwrite)
         # A link to a release stays, and what it leads to is replaced.
         target = Path(os.path.realpath(target))

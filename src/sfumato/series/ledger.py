@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 
-from sfumato.errors import InputError, PolicyError, SchemaError, VerificationError, raise_all, said_plainly
+from sfumato.errors import InputError, PolicyError, SchemaError, VerificationError, raise_all, write_errors
 from sfumato.policy.columns import policy_columns
 from sfumato.policy.policy import Policy
 from sfumato.recoding.ends import rounding_of
@@ -550,7 +550,7 @@ def new_ledger(
     if not folder.parent.is_dir():
         raise InputError(f"{folder.parent}: there is no such folder; make it first")
     _make_room(folder, cipher)
-    with said_plainly(f"{folder}:", "; check the disk and permissions"):
+    with write_errors(f"{folder}:", "; check the disk and permissions"):
         folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
         folder.chmod(PRIVATE_FOLDER)
     key = secrets.token_bytes(KEY_BYTES)

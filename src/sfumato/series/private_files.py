@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sfumato.errors import InputError, VerificationError, said_plainly
+from sfumato.errors import InputError, VerificationError, write_errors
 from sfumato.whole_files import PRIVATE, read_regular, write_whole
 
 KEY_FILE_SETTING, KEY_SETTING = "SFUMATO_LEDGER_KEY_FILE", "SFUMATO_LEDGER_KEY"
@@ -173,7 +173,7 @@ class PrivateFolder:
 
 def write_private(path: Path, content: bytes) -> None:
     """Write a file whole, or not at all, and have it put on the disk; ``InputError`` when it cannot be written."""
-    with said_plainly(f"{path}:", "; check the disk and permissions"):
+    with write_errors(f"{path}:", "; check the disk and permissions"):
         write_whole(path, content, PRIVATE)
 
 
@@ -193,7 +193,7 @@ def locked(ledger: Path) -> Iterator[str | None]:
     """
     path = ledger / FILE
     alone = os.O_EXCL if sys.platform == "win32" else 0
-    with said_plainly(f"{path}:", "; check the disk and permissions"):
+    with write_errors(f"{path}:", "; check the disk and permissions"):
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | alone, PRIVATE)
         except FileExistsError:
@@ -223,7 +223,7 @@ def unchanged(ledger: Path) -> Iterator[bool]:
         return
     if sys.platform == "win32":
         raise InputError(_busy(ledger, before, f"; if none is, sfumato settle {ledger}"))
-    with said_plainly(f"{path}:", "; check the disk and permissions"):
+    with write_errors(f"{path}:", "; check the disk and permissions"):
         descriptor = os.open(path, os.O_RDONLY)
     try:
         if not _taken(descriptor, alone=False):

@@ -531,22 +531,22 @@ def _has(target: Target, need: str) -> bool:
     return getattr(target, need) is not None
 
 
-Played = TypeVar("Played")
-
-
 class _LateError(SfumatoError):
     """An attack took longer than it may."""
 
 
-def _cut(seconds: float, work: Callable[[Progress], Played]) -> Played:
-    """Do work that is left behind after some seconds."""
+def _results_within(seconds: float, one: Attack, target: Target, settled: Target) -> Sequence[AttackResult]:
+    """Play an attack, which is left behind after some seconds."""
     end = monotonic() + seconds
 
     def look(what: str, done: int, total: int) -> None:
         if monotonic() > end:
             raise _LateError(f"was cut after {seconds:.3g} s")
 
-    return beating(look, "attack", work)
+    def play(beat: Progress) -> Sequence[AttackResult]:
+        return _results(one, replace(target, progress=beat), replace(settled, progress=beat))
+
+    return beating(look, "attack", play)
 
 
 def _played(target: Target, chosen: Sequence[Attack], *, by_name: bool, within: float | None = None) -> Attacks:
@@ -567,13 +567,7 @@ def _played(target: Target, chosen: Sequence[Attack], *, by_name: bool, within: 
             if end is None:
                 played = _results(one, replace(target, progress=silent), replace(settled_target, progress=silent))
             else:
-                # Called before the next attack is met.
-                played = _cut(
-                    (end - monotonic()) / 2,
-                    lambda beat, one=one: _results(  # type: ignore[misc]
-                        one, replace(target, progress=beat), replace(settled_target, progress=beat)
-                    ),
-                )
+                played = _results_within((end - monotonic()) / 2, one, target, settled_target)
             results += [replace(result, counts=_of_whom(one, target)) for result in played]
         except SfumatoError as error:
             if by_name and not isinstance(error, _LateError):

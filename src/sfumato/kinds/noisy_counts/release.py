@@ -27,7 +27,7 @@ from sfumato.published.apart import COUNT, MarginalTables
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.generalized import RandomizedTable
 from sfumato.published.protocol import named
-from sfumato.release.own_kinds import saver
+from sfumato.release.own_kinds import Saver, saver
 from sfumato.release.reports import section
 from sfumato.table.table import Table
 
@@ -183,7 +183,7 @@ class PrivateRelease(DeclaredRelease):
         return f"PrivateRelease({self.model}, {sizes})"
 
 
-save_private = saver(
+save_private: Saver[PrivateRelease, PrivatePolicy] = saver(
     PrivateRelease,
     "save_private",
     "noisy marginals",

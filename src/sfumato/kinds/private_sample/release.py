@@ -17,7 +17,7 @@ from sfumato.models.of_kinds import DifferentialPrivacy
 from sfumato.numbers import counted, figure, percent
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.generalized import PublishedTable, RandomizedTable
-from sfumato.release.own_kinds import saver
+from sfumato.release.own_kinds import Saver, saver
 from sfumato.table.table import Table
 
 
@@ -157,4 +157,6 @@ class PrivateSampleRelease(DeclaredRelease):
         return f"PrivateSampleRelease({self.model}, {counted(self.published.data.height, 'record')})"
 
 
-save_private_sample = saver(PrivateSampleRelease, "save_private_sample", "a private sample", "the records")
+save_private_sample: Saver[PrivateSampleRelease, PrivateSamplePolicy] = saver(
+    PrivateSampleRelease, "save_private_sample", "a private sample", "the records"
+)

@@ -18,7 +18,7 @@ from sfumato.kinds.ratings.ratings import MOST_DECIMALS, Ratings, Scale, found_s
 from sfumato.models.of_kinds import RatingAnonymity
 from sfumato.published.checks.generalized import Verification
 from sfumato.release.formulas import Formulas, frames_without_formulas
-from sfumato.release.own_kinds import OwnRelease, Written, saver
+from sfumato.release.own_kinds import OwnRelease, Saver, Written, saver
 from sfumato.release.reports import KindReport
 
 if TYPE_CHECKING:
@@ -167,7 +167,9 @@ LIMITS = (
 """What such a release does not hide."""
 
 
-save_ratings = saver(RatingRelease, "save_ratings", "anonymous ratings", "the ratings")
+save_ratings: Saver[RatingRelease, RatingPolicy] = saver(
+    RatingRelease, "save_ratings", "anonymous ratings", "the ratings"
+)
 
 
 def _without_formulas(ratings: Ratings, formulas: Formulas) -> Ratings:

@@ -18,7 +18,7 @@ from sfumato.numbers import counted
 from sfumato.progress import thread_count
 from sfumato.published.checks.generalized import Verification
 from sfumato.release.formulas import Formulas, frames_without_formulas
-from sfumato.release.own_kinds import OwnRelease, Written, saver
+from sfumato.release.own_kinds import OwnRelease, Saver, Written, saver
 from sfumato.release.reports import KindReport
 
 if TYPE_CHECKING:
@@ -147,7 +147,9 @@ LIMITS = (
 """What such a release does not hide."""
 
 
-save_sets = saver(SetRelease, "save_sets", "anonymous sets", "the sets, the columns beside them if there are any")
+save_sets: Saver[SetRelease, SetPolicy] = saver(
+    SetRelease, "save_sets", "anonymous sets", "the sets, the columns beside them if there are any"
+)
 
 
 def _report(release: SetRelease, policy: SetPolicy | None) -> KindReport:

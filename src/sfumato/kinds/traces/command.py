@@ -7,10 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
 from sfumato.cli.kind_words import KeyForm, KindWritten, RepeatSeed
-from sfumato.cli.options import COLUMNS, KNOWN, OUTPUT, PRIVACY, READING, AsJson, PolicyFile, Settings
+from sfumato.cli.options import (
+    COLUMNS,
+    KNOWN,
+    OUTPUT,
+    PRIVACY,
+    READING,
+    AsJson,
+    PolicyFile,
+    Settings,
+    argument,
+    option,
+)
 from sfumato.cli.progress import progress_bar, say_result
 
 if TYPE_CHECKING:
@@ -41,65 +50,25 @@ Example:
 }
 """Command → what its help shows."""
 
-TracesFile = Annotated[Path, typer.Argument(metavar="TRACES", show_default=False, help="CSV or Parquet file.")]
-Person = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAMES",
-        help="Column of people, or several that say together who it is.",
-        rich_help_panel=COLUMNS,
-    ),
-]
-Place = Annotated[str | None, typer.Option(metavar="NAME", help="Column of codes of places.", rich_help_panel=COLUMNS)]
-Latitude = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Column of degrees north, instead.", rich_help_panel=COLUMNS)
-]
-Longitude = Annotated[str | None, typer.Option(metavar="NAME", help="Column of degrees east.", rich_help_panel=COLUMNS)]
-Time = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Column of time stamps or dates.", rich_help_panel=COLUMNS)
-]
-Zone = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Zone whose local times count, e.g. Europe/Rome.", rich_help_panel=READING),
-]
-Sensitive = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Column of sensitive values.", rich_help_panel=COLUMNS)
-]
+TracesFile = Annotated[Path, argument("TRACES", "CSV or Parquet file.")]
+Person = Annotated[str | None, COLUMNS("Column of people, or several that say together who it is.", "NAMES")]
+Place = Annotated[str | None, COLUMNS("Column of codes of places.", "NAME")]
+Latitude = Annotated[str | None, COLUMNS("Column of degrees north, instead.", "NAME")]
+Longitude = Annotated[str | None, COLUMNS("Column of degrees east.", "NAME")]
+Time = Annotated[str | None, COLUMNS("Column of time stamps or dates.", "NAME")]
+Zone = Annotated[str | None, READING("Zone whose local times count, e.g. Europe/Rome.", "NAME")]
+Sensitive = Annotated[str | None, COLUMNS("Column of sensitive values.", "NAME")]
 PlaceHierarchy = Annotated[
     Path | None,
-    typer.Option(
-        "--hierarchy",
-        metavar="FILE",
-        help="CSV with a line for each code: the code, then ever coarser names.",
-        rich_help_panel=COLUMNS,
-    ),
+    COLUMNS("CSV with a line for each code: the code, then ever coarser names.", "FILE", "--hierarchy"),
 ]
-Cell = Annotated[
-    float | None,
-    typer.Option(
-        metavar="DEGREES",
-        help="Side of the finest cells, a power of two; default 0.0078125.",
-        rich_help_panel=READING,
-    ),
-]
-Hours = Annotated[
-    int | None,
-    typer.Option(help="Length of the finest times: 1, 3, 6, 12, 24 or 168; default 1.", rich_help_panel=READING),
-]
-Stay = Annotated[
-    int | None,
-    typer.Option(metavar="MINUTES", help="Shorter stays in a place are no points.", rich_help_panel=READING),
-]
-Homes = Annotated[
-    Literal["keep", "drop"] | None,
-    typer.Option(help="Whether points where somebody is on most nights are kept.", rich_help_panel=PRIVACY),
-]
-K = Annotated[int | None, typer.Option("-k", help="People who fit what is known.", rich_help_panel=PRIVACY)]
-L = Annotated[int | None, typer.Option("-l", help="Points that an attacker may know.", rich_help_panel=PRIVACY)]
-C = Annotated[
-    float | None,
-    typer.Option("-c", help="Largest share of a sensitive value among them; default 1.", rich_help_panel=PRIVACY),
-]
+Cell = Annotated[float | None, READING("Side of the finest cells, a power of two; default 0.0078125.", "DEGREES")]
+Hours = Annotated[int | None, READING("Length of the finest times: 1, 3, 6, 12, 24 or 168; default 1.")]
+Stay = Annotated[int | None, READING("Shorter stays in a place are no points.", "MINUTES")]
+Homes = Annotated[Literal["keep", "drop"] | None, PRIVACY("Whether points where somebody is on most nights are kept.")]
+K = Annotated[int | None, PRIVACY("People who fit what is known.", None, "-k")]
+L = Annotated[int | None, PRIVACY("Points that an attacker may know.", None, "-l")]
+C = Annotated[float | None, PRIVACY("Largest share of a sensitive value among them; default 1.", None, "-c")]
 _KEYS = ("person", "place", "latitude", "longitude", "time", "zone", "sensitive", "hierarchy", "cell", "hours", "stay")
 OPTIONS: dict[tuple[str | int, ...], str] = {
     **{("model", key): f"-{key}" for key in ("k", "l", "c")},
@@ -110,11 +79,7 @@ OPTIONS: dict[tuple[str | int, ...], str] = {
 """What messages call a key that an option set."""
 Forms = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FOLDER",
-        help="A new folder for the same in wide form, as GeoJSON, and as a page with a map and a clock.",
-        rich_help_panel=OUTPUT,
-    ),
+    OUTPUT("A new folder for the same in wide form, as GeoJSON, and as a page with a map and a clock.", "FOLDER"),
 ]
 ADVICE = {
     "-k: is missing": "-k: give the number of people who must fit what is known, e.g. -k 5",
@@ -216,7 +181,7 @@ def anonymize(
 
 def check(
     traces: TracesFile,
-    l: Annotated[int, typer.Option("-l", help="Largest number of known points.", rich_help_panel=PRIVACY)] = 3,  # noqa: E741
+    l: Annotated[int, PRIVACY("Largest number of known points.", None, "-l")] = 3,  # noqa: E741
     policy: PolicyFile = None,
     read: TraceReading = TraceReading(),
     settings: Settings = None,
@@ -240,20 +205,14 @@ def check(
 def attack(
     traces: TracesFile,
     policy: PolicyFile = None,
-    known: Annotated[
-        int, typer.Option(metavar="COUNT", help="Known points of each victim, at most.", rich_help_panel=KNOWN)
-    ] = 4,
-    victims: Annotated[
-        int, typer.Option(metavar="COUNT", help="People to look for; 0 for all.", rich_help_panel=KNOWN)
-    ] = 1000,
-    noise: Annotated[
-        float, typer.Option(metavar="SHARE", help="Share of the known points that are wrong.", rich_help_panel=KNOWN)
-    ] = 0.0,
+    known: Annotated[int, KNOWN("Known points of each victim, at most.", "COUNT")] = 4,
+    victims: Annotated[int, KNOWN("People to look for; 0 for all.", "COUNT")] = 1000,
+    noise: Annotated[float, KNOWN("Share of the known points that are wrong.", "SHARE")] = 0.0,
     promise: TracePromise = TracePromise(),
     read: TraceReading = TraceReading(),
     settings: Settings = None,
     seed: RepeatSeed = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    quiet: Annotated[bool, option("Show no progress.", None, "--quiet")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Try to find people by a few of their points, in traces as they are and in what is published of them.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,9 +17,8 @@ from sfumato.kinds.traces.traces import TracePrivacy
 from sfumato.numbers import counted
 from sfumato.published.checks.generalized import Verification
 from sfumato.release.formulas import Formulas, frames_without_formulas
-from sfumato.release.own_kinds import OwnRelease, Written, save_own
+from sfumato.release.own_kinds import OwnRelease, Saver, Written, saver
 from sfumato.release.reports import KindReport
-from sfumato.table.writing import Format
 
 if TYPE_CHECKING:
     from sfumato.kinds.traces.make import TraceLoss
@@ -135,50 +133,9 @@ LIMITS = (
 """What such a release does not hide."""
 
 
-def save_traces(
-    release: TraceRelease,
-    folder: str | Path,
-    *,
-    policy: TracePolicy | None = None,
-    format: Format = "csv",
-    overwrite: bool = False,
-    formulas: Formulas = "keep",
-) -> Path:
-    """Write a release folder of traces, which :func:`sfumato.verify` recounts.
-
-    It holds the traces, the sensitive values of their people if there are any, ``release.json``, ``policy.toml``,
-    ``report.json`` and ``report.txt``; nothing of it is for the steward alone. The folder appears whole or not at all.
-
-    Parameters
-    ----------
-    release
-        As :func:`sfumato.traces.anonymize_traces` returns it: recounted before it is written.
-    folder
-        Where to; its parent must exist.
-    policy
-        What the release was made from, where it is to say more than the release's own: a purpose, a recipient.
-    format
-        Of the files that hold the tables.
-    overwrite
-        Replace a release that is already there. Anything else is never replaced.
-    formulas
-        Of cells of CSV that begin like a formula, which a spreadsheet may run: ``"keep"`` them as they are,
-        ``"escape"`` them by a ``'`` before, or ``"refuse"`` to write.
-
-    Returns
-    -------
-    pathlib.Path
-        The folder.
-
-    Raises
-    ------
-    InputError
-        When the folder cannot be written there.
-    PolicyError
-        When this is no release of traces, the policy says something else than that of the release, the format or what
-        to do with formulas is unknown, or formulas are refused or cannot be escaped.
-    """
-    return save_own(release, TraceRelease, folder, policy, format, overwrite, formulas)
+save_traces: Saver[TraceRelease, TracePolicy] = saver(
+    TraceRelease, "save_traces", "traces", "the traces, the sensitive values of their people if there are any"
+)
 
 
 def _report(release: TraceRelease, policy: TracePolicy | None) -> KindReport:
