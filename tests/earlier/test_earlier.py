@@ -149,3 +149,23 @@ def test_a_comparison_is_continued(on_file: Path, tmp_path: Path) -> None:
     again = made.compared(None)
     assert before.frame.drop(seconds).equals(again.frame.drop(seconds))
     assert not before.frame.equals(again.frame)
+
+
+OF_RECIPIENTS = [name for name in RELEASES if name.startswith(("kinds/", "private/", "small/", "generalized/"))]
+
+
+@pytest.mark.parametrize("name", in_turn(OF_RECIPIENTS))
+def test_a_recipient_sees_every_kind_on_the_page(on_file: Path, name: str) -> None:
+    """The page of the studio shows the tables of each kind, and recounts them."""
+    pytest.importorskip("starlette")
+    from starlette.testclient import TestClient
+
+    from sfumato.studio.verifying import verifying_app
+
+    app = verifying_app(on_file / name, 8123)
+    client = TestClient(app, base_url="http://127.0.0.1:8123")
+    page = client.get(app.address).text
+    assert "What it does not protect" in page
+    assert client.get("/grid").json()["height"] > 0
+    recount = client.get("/recount").text
+    assert ("It does<" in recount) == sf.verify(on_file / name).ok

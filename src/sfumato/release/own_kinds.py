@@ -134,9 +134,7 @@ class OwnKind(ABC, Generic[Structure, Shown]):
         """
         description = self.describe(text)
         facts, limit = description.facts, description.suppression_limit
-        refuse_missing(folder, facts)
-        expected = self.columns(description.structure)
-        tables = {name: self._table(folder / entry.file, entry, expected[name]) for name, entry in facts.items()}
+        tables = self._tables(folder, description)
         whole = [integrity(folder / facts[name].file, facts[name], table) for name, table in tables.items()]
         built = [(str(entry["name"]), build_own_model(self.model, entry)) for entry in description.models]
         known = [model for _, model in built if model is not None]
@@ -151,6 +149,17 @@ class OwnKind(ABC, Generic[Structure, Shown]):
         texts = text_checks(folder, text, names, limit, verification, unknown=len(unknown))
         attested = [suppression_check(limit)] if self.suppresses else []
         return replace(verification, checks=(*whole, *verification.checks, *unknown, *agreement, *texts, *attested))
+
+    def tables_of(self, folder: Path, text: str) -> dict[str, pl.DataFrame]:
+        """Read the published tables of a release folder, and recount nothing; errors as of `verify_folder`."""
+        return self._tables(folder, self.describe(text))
+
+    def _tables(self, folder: Path, description: OwnDescription[Structure]) -> dict[str, pl.DataFrame]:
+        refuse_missing(folder, description.facts)
+        expected = self.columns(description.structure)
+        return {
+            name: self._table(folder / entry.file, entry, expected[name]) for name, entry in description.facts.items()
+        }
 
     def _description(self, content: Mapping[str, Any]) -> OwnDescription[Structure]:
         models, limit = own_promises(content, self.model)

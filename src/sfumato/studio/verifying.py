@@ -2,29 +2,77 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from importlib import import_module
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from sfumato.errors import SfumatoError
-from sfumato.release.verify import read_release, verify
+from sfumato.registry import OWN_KINDS, loaded
+from sfumato.release.agreement import PublishedPolicy
+from sfumato.release.description import own_kind
+from sfumato.release.table_files import REPORT
+from sfumato.release.verify import mark_of, read_release, verify
 from sfumato.studio.app import static
 from sfumato.studio.desk import MOST_ROWS, TablePage, last_of_series
 from sfumato.studio.guard import Guard
 from sfumato.studio.pages import environment, whole
 from sfumato.studio.serve import browser_at, listening_socket, say_at_terminal, serve
+from sfumato.table.databases.address import is_database
+from sfumato.whole_files import read_regular_text
+
+PICTURES = {"traces": "sfumato.kinds.traces.forms:pictures"}
+"""Kind → what draws its published tables: SVG by title."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Shown:
+    """What the page shows of a release, of any kind."""
+
+    kind: str
+    tables: Mapping[str, pl.DataFrame]
+    limits: Sequence[str]
+    policy: str
+    has_records: bool
+
+    @classmethod
+    def of(cls, release: Path) -> _Shown:
+        """Read a folder; ``SfumatoError`` where it is no release."""
+        mark = "" if is_database(release) else mark_of(release)
+        kind = own_kind(mark)
+        if kind is None:
+            opened = read_release(release)
+            published = opened.published
+            return cls(published.kind, published.tables, published.limits, opened.policy.text or "", True)
+        tables = OWN_KINDS[kind].tables_of(release, mark)
+        return cls(kind, tables, _limits_of(release), PublishedPolicy.of_folder(release).text or "", False)
+
+    @property
+    def pictures(self) -> dict[str, str]:
+        """Draw what can be drawn of the published tables."""
+        return loaded(PICTURES[self.kind])(self.tables) if self.kind in PICTURES else {}
+
+
+def _limits_of(release: Path) -> list[str]:
+    """Return what the report of a folder says that the release does not hide; a recount says whether it was changed."""
+    try:
+        return [str(line) for line in json.loads(read_regular_text(release / REPORT))["limits"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
 
 
 def verifying_app(release: Path, port: int, **guard: Any) -> Guard:
     """Return the guarded application that shows one release, or a series' last; ``SfumatoError`` without one."""
     shown = last_of_series(release) or release
-    opened = read_release(shown)
+    opened = _Shown.of(shown)
     app = Starlette(
         routes=[
             Route("/", _verification),
@@ -40,7 +88,7 @@ def verifying_app(release: Path, port: int, **guard: Any) -> Guard:
 
 def _verification(request: Request) -> Response:
     state = request.app.state
-    tables = {name: frame.height for name, frame in state.opened.published.tables.items()}
+    tables = {name: frame.height for name, frame in state.opened.tables.items()}
     shown = (
         environment()
         .get_template("verify.html")
@@ -49,22 +97,14 @@ def _verification(request: Request) -> Response:
             shown=state.shown,
             is_series=state.is_series,
             tables=tables,
-            kind=state.opened.published.kind.replace("-", " "),
-            limits=state.opened.published.limits,
-            policy=state.opened.policy.text or "",
-            pictures=_pictures(state.opened.published),
+            kind=state.opened.kind.replace("-", " "),
+            limits=state.opened.limits,
+            policy=state.opened.policy,
+            pictures=state.opened.pictures,
+            has_records=state.opened.has_records,
         )
     )
     return Response(shown, media_type="text/html")
-
-
-PICTURES = {"traces": "sfumato.kinds.traces.forms:pictures"}
-"""Kind → what draws its published tables: SVG by title."""
-
-
-def _pictures(published: Any) -> dict[str, str]:
-    module, _, name = PICTURES.get(published.kind, "").partition(":")
-    return getattr(import_module(module), name)(published.tables) if module else {}
 
 
 def _recount(request: Request) -> Response:
@@ -86,17 +126,19 @@ def _recount_of_series(folder: Path) -> Response:
 
 
 def _recount_of(request: Request) -> Response:
+    # Not every kind counts records in classes.
+    recount: dict[str, Any] = {"ok": False, "checks": [], "records": None, "classes": None, "uncovered": []}
+    problems: list[str] = []
     try:
-        recount = verify(request.app.state.release).to_dict()
-        problems: list[str] = []
+        recount |= verify(request.app.state.release).to_dict()
     except SfumatoError as error:
-        recount, problems = {"ok": False, "checks": [], "records": None, "classes": None}, list(error.problems)
+        problems = list(error.problems)
     shown = environment().get_template("recount.html").render(told=recount, problems=problems)
     return Response(shown, media_type="text/html")
 
 
 def _grid(request: Request) -> Response:
-    tables, asked = request.app.state.opened.published.tables, request.query_params
+    tables, asked = request.app.state.opened.tables, request.query_params
     name = asked.get("table", next(iter(tables)))
     if name not in tables:
         return PlainTextResponse("There is no such table.\n", 404)

@@ -13,7 +13,7 @@ import pytest
 
 from sfumato.errors import InputError
 from sfumato.kinds.traces.forms import cells_as_geojson, clock_svg, map_svg, wide_form, write_forms
-from sfumato.traces import TracePrivacy, TraceRelease, anonymize_traces, read_traces
+from sfumato.traces import TracePrivacy, TraceRelease, anonymize_traces, read_traces, save_traces
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +80,23 @@ def test_a_folder_of_forms(release: TraceRelease, tmp_path: Path) -> None:
     assert "Where people were" in (folder / "report.html").read_text()
     with pytest.raises(InputError):
         write_forms(release, tmp_path / "forms")
+
+
+def test_a_recipient_sees_both_pictures_in_the_studio(release: TraceRelease, tmp_path: Path) -> None:
+    pytest.importorskip("starlette")
+    from starlette.testclient import TestClient
+
+    from sfumato.studio.verifying import verifying_app
+
+    app = verifying_app(save_traces(release, tmp_path / "release"), 8123)
+    client = TestClient(app, base_url="http://127.0.0.1:8123")
+    page = client.get(app.address).text
+    assert page.count("<svg") == 2
+    assert "Map of published cells" in page
+    # Styles that stand at elements are refused by the pages' policy, so that pictures must do without.
+    assert not re.search(r"<svg[^>]*style=", page)
+    assert "more than L points" in page
+    assert "It does<" in client.get("/recount").text
 
 
 def test_codes_have_bars_and_no_cells() -> None:

@@ -27,7 +27,7 @@ MOST_TIMES = 2_000
 """Columns of times that a table in wide form may have."""
 _MOST_BARS = 30
 """Codes of places that are drawn."""
-_STYLE = "font-family:system-ui,sans-serif;font-size:12px;fill:#333"
+_LETTERS = 'font-family="system-ui,sans-serif" font-size="12" fill="#333"'
 Tables = Mapping[str, pl.DataFrame]
 """The published tables by name."""
 
@@ -197,7 +197,7 @@ def clock_svg(tables: Tables) -> str:
     legend = [
         f'<rect x="8" y="366" width="12" height="12" fill="{_shade(0.85)}"/>',
         '<text x="26" y="376">Monday to Friday</text>',
-        '<rect x="150" y="366" width="12" height="12" fill="#e0a030"/><text x="168" y="376">weekend</text>',
+        '<rect x="170" y="366" width="12" height="12" fill="#e0a030"/><text x="188" y="376">weekend</text>',
     ]
     if without:
         legend.append(f'<text x="8" y="396">{counted(without, "point")} of a day and more are not drawn</text>')
@@ -228,7 +228,7 @@ def _svg(width: float, height: float, title: str, *parts: list[str]) -> str:
     inner = "".join(piece for part in parts for piece in part)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
-        f'role="img" aria-label="{escape(title)}" style="max-width:100%;height:auto;{_STYLE}">{inner}</svg>'
+        f'role="img" aria-label="{escape(title)}" {_LETTERS}>{inner}</svg>'
     )
 
 
@@ -238,7 +238,8 @@ def page_of(tables: Tables, report: str) -> str:
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Traces</title>'
         '<meta name="viewport" content="width=device-width"><style>body{font-family:system-ui,sans-serif;'
-        "max-width:48rem;margin:1rem auto;padding:0 1rem;color:#222}pre{white-space:pre-wrap}</style></head>"
+        "max-width:48rem;margin:1rem auto;padding:0 1rem;color:#222}pre{white-space:pre-wrap}"
+        "svg{max-width:100%;height:auto}</style></head>"
         f"<body><h1>Where people were, and when</h1>{drawn}<h2>Report</h2><pre>{escape(report)}</pre></body></html>\n"
     )
 
