@@ -117,17 +117,10 @@ def cell_checks(folder: ReleaseFolder, published: Published) -> tuple[Check, ...
             else _is_equal(column, written[column.name])
         )
     ]
-    return first, _judged(path.name, facts.form, wrong)
-
-
-def _judged(name: str, form: Cells, wrong: list[str]) -> Check:
-    if form == "drawn":
-        promise = f"{name}: every value lies inside its cell; how it was drawn, nobody can recount"
-    else:
-        promise = f"{name}: every cell follows from its label"
-    if not wrong:
-        return Check(promise, Outcome.HOLDS)
-    return Check(promise, Outcome.BROKEN, detail=f"not so in {named(wrong)}")
+    inside = "every value lies inside its cell; how it was drawn, nobody can recount"
+    promise = f"{path.name}: {inside if facts.form == 'drawn' else 'every cell follows from its label'}"
+    outcome, detail = (Outcome.BROKEN, f"not so in {named(wrong)}") if wrong else (Outcome.HOLDS, "")
+    return first, Check(promise, outcome, detail=detail)
 
 
 def _read(path: Path, folder: ReleaseFolder, expected: pl.DataFrame, quasi: set[str]) -> pl.DataFrame:

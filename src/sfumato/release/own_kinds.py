@@ -132,9 +132,8 @@ class OwnKind(ABC, Generic[Structure, Shown]):
         SfumatoError
             When a file cannot be read as a table.
         """
-        description = self.describe(text)
+        description, tables = self.read_folder(folder, text)
         facts, limit = description.facts, description.suppression_limit
-        tables = self._tables(folder, description)
         whole = [integrity(folder / facts[name].file, facts[name], table) for name, table in tables.items()]
         built = [(str(entry["name"]), build_own_model(self.model, entry)) for entry in description.models]
         known = [model for _, model in built if model is not None]
@@ -150,16 +149,12 @@ class OwnKind(ABC, Generic[Structure, Shown]):
         attested = [suppression_check(limit)] if self.suppresses else []
         return replace(verification, checks=(*whole, *verification.checks, *unknown, *agreement, *texts, *attested))
 
-    def tables_of(self, folder: Path, text: str) -> dict[str, pl.DataFrame]:
-        """Read the published tables of a release folder, and recount nothing; errors as of `verify_folder`."""
-        return self._tables(folder, self.describe(text))
-
-    def _tables(self, folder: Path, description: OwnDescription[Structure]) -> dict[str, pl.DataFrame]:
+    def read_folder(self, folder: Path, text: str) -> tuple[OwnDescription[Structure], dict[str, pl.DataFrame]]:
+        """Read a release folder, and recount nothing; errors as of `verify_folder`."""
+        description = self.describe(text)
         refuse_missing(folder, description.facts)
-        expected = self.columns(description.structure)
-        return {
-            name: self._table(folder / entry.file, entry, expected[name]) for name, entry in description.facts.items()
-        }
+        expected, facts = self.columns(description.structure), description.facts
+        return description, {name: self._table(folder / one.file, one, expected[name]) for name, one in facts.items()}
 
     def _description(self, content: Mapping[str, Any]) -> OwnDescription[Structure]:
         models, limit = own_promises(content, self.model)

@@ -52,7 +52,7 @@ class _Shown:
             opened = read_release(release)
             published = opened.published
             return cls(published.kind, published.tables, published.limits, opened.policy.text or "", True)
-        tables = OWN_KINDS[kind].tables_of(release, mark)
+        _, tables = OWN_KINDS[kind].read_folder(release, mark)
         return cls(kind, tables, _limits_of(release), PublishedPolicy.of_folder(release).text or "", False)
 
     @property
@@ -73,14 +73,8 @@ def verifying_app(release: Path, port: int, **guard: Any) -> Guard:
     """Return the guarded application that shows one release, or a series' last; ``SfumatoError`` without one."""
     shown = last_of_series(release) or release
     opened = _Shown.of(shown)
-    app = Starlette(
-        routes=[
-            Route("/", _verification),
-            Route("/recount", _recount),
-            Route("/grid", _grid),
-            Route("/static/{name}", static),
-        ]
-    )
+    pages = {"/": _verification, "/recount": _recount, "/grid": _grid, "/static/{name}": static}
+    app = Starlette(routes=[Route(path, answer) for path, answer in pages.items()])
     app.state.release, app.state.opened, app.state.is_series = release, opened, shown != release
     app.state.shown = shown.relative_to(release.parent).as_posix()
     return Guard(app, port, **guard)
@@ -117,10 +111,8 @@ def _recount_of_series(folder: Path) -> Response:
     try:
         recount, problems = verify_series(folder).to_dict(), list[str]()
     except SfumatoError as error:
-        recount, problems = (
-            {"ok": False, "recounted": {"chain": [], "releases": []}, "attested": []},
-            list(error.problems),
-        )
+        recount = {"ok": False, "recounted": {"chain": [], "releases": []}, "attested": []}
+        problems = list(error.problems)
     shown = environment().get_template("recount_of_series.html").render(told=recount, problems=problems)
     return Response(shown, media_type="text/html")
 
