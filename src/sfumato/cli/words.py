@@ -136,7 +136,7 @@ def policy_of(words: Words) -> Policy:
 
 def _remove(mapping: Mapping[str, Any], names: Collection[str]) -> None:
     """Take columns that ``--identifying`` removes out of the roles that other options give them: it can be added."""
-    columns = mapping.get("columns")
+    columns: Any = mapping.get("columns")
     for role, given in list(columns.items()) if isinstance(columns, dict) else ():
         if role in {*ROLES} - {"identifying"} and isinstance(given, (dict, list)):
             left = [name for name in given if name not in names]
