@@ -354,7 +354,8 @@ class Desk:
         if self._judged.get(name, (None,))[0] != (self.source, declared):
             read = profile_of(self.table.texts(name), self.table.reading_of(name), declared)
             self._judged[name] = ((self.source, declared), read)
-        return self._judged[name][1]
+        profile: Profile = self._judged[name][1]
+        return profile
 
     def questions(self) -> dict[str, list[Question]]:
         """Return what reading would ask of each column that classes are made of, or that must stay hidden."""
