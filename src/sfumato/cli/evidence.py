@@ -18,95 +18,12 @@ HELP = """The evidence for a named recipient: what is assumed of them, what was 
 init writes a form for the recipient. write makes the page, as sfumato report does.
 task writes a package for a person who is to look for people; score holds the answers against the key.
 """
-EXAMPLE = """\b
-Example:
-  sfumato evidence init --policy policy.toml --out for-institute.toml
-  sfumato evidence write patients-release/ --original patients.csv \\
-      --policy for-institute.toml --out evidence.html
-  sfumato evidence task patients-release/ --original patients.csv \\
-      --control others.csv --policy policy.toml --out task/ --key task.key.json
-  sfumato evidence score task/answers.csv --key task.key.json --out intruder.json
-"""
 
 write = report
 
 
-FORM = """\
-# For whom the release is made. Take away the # before a line, and fill it in. What is missing is asked for by name.
-# The release holds nothing of this section: it goes into the evidence alone. Another recipient, another file.
-[context]
-# recipient = "…"         # who gets the release
-# purpose = "…"           # what for
-# other-data = "…"        # what else they may hold about the same people
-# review = "…"            # when the release is looked at again, and after which events
-# public = true           # if everybody may have it: an attempt is then certain; leave out all tables but the last
-
-# What keeps the recipient from trying. Say "none" where there is nothing.
-[context.controls]
-# access = "…"            # who may open the file, and where
-# contract = "…"          # what the recipient has signed
-# training = "…"          # what people who open it have learned
-# audit = "…"             # who looks at what they do
-
-# How likely is it that somebody at the recipient tries on purpose? A usual scale, by controls and by motives and means:
-#                         motives low   middle   high
-#   controls strong              0.05      0.1    0.2
-#   controls middle               0.2      0.3    0.4
-#   controls weak                 0.4      0.5    0.6
-# Information and Privacy Commissioner of Ontario, De-identification Guidelines for Structured Data, 2016, step 5, after
-# K. El Emam, Guide to the De-Identification of Personal Health Information, 2013. Experts judged; nobody counted.
-[context.attempt]
-# probability = 0.3
-# owner = "…"             # who states it: name and office
-# source = "…"            # what it rests on
-
-# How likely is it that somebody recognizes a person without meaning to? A usual way: 1 - (1 - p)^m, where p is the
-# share of the population with the condition that the table is about, and m the number of people somebody knows: 150 to
-# 190 (the same guidelines, step 5).
-[context.recognition]
-# probability = 0.1
-# owner = "…"
-# source = "…"
-
-# How likely is it that the file gets into other hands? Take what was published on breaches in the recipient's branch;
-# no figure fits all. A breach then counts as an attempt.
-[context.breach]
-# probability = …
-# owner = "…"
-# source = "…"
-
-# Of how many people may the table speak? Risks of who does not know who is in it are estimated at both ends.
-# [context.population]
-# least = 40000
-# most = 60000
-# owner = "…"
-# source = "…"            # a census, and what is uncertain about it
-
-# The risk that you accept. Without this section: 0.09 for the public, 0.2 for a named recipient, both of the person
-# most at risk and of success alone, as if somebody tries.
-# [context.threshold]
-# value = 0.09
-# quantity = "maximum"    # of the person most at risk; or "average"
-# attempt = "with"        # success × probability of an attempt; or "without"
-# attacker = "prosecutor" # who knows that somebody is in the table; or "journalist", who does not
-# owner = "…"
-# source = "…"
-
-# Who stands for what this section says. Without it, nothing of it counts as answered in the list of what standards ask.
-# [context.author]
-# name = "…"
-# role = "…"
-# day = "2026-11-30"
-
-# What the evidence lists as not answered, a person may answer. One entry for each question, by the name that is listed.
-# [[context.answers]]
-# question = "iso-27559 9.4"
-# answer = "…"
-# name = "…"
-# role = "…"
-# day = "2026-11-30"
-"""
-"""The section as a form: as it stands, every line that is needed is missing."""
+FORM = Path(__file__).with_name("evidence_form.toml").read_text(encoding="utf-8")
+"""What is filled in for a recipient."""
 
 
 def init(

@@ -19,13 +19,6 @@ if TYPE_CHECKING:
 Edition = Literal["internal", "public"]
 MEASURED = Panel("What is measured")
 
-EXAMPLE = """\b
-Example:
-  sfumato report patients-release/ --original patients.csv \\
-      --policy policy.toml --out report.html --short to-sign.html
-  sfumato report patients-release/ --edition public --out public.html
-"""
-
 
 @dataclass(frozen=True)
 class Compared:

@@ -39,22 +39,6 @@ What may be given away lies in one folder; a ledger beside it is the steward's a
 sfumato attack attacks it, and sfumato compare --kind series compares the ways.
 """
 
-EXAMPLE = """\b
-Example:
-  sfumato series start monthly/ january.csv --policy policy.toml
-  sfumato series append monthly/ february.csv
-  sfumato verify monthly/
-  sfumato attack monthly/ --original january.csv \\
-      --original february.csv
-"""
-EXAMPLES = {
-    "compare": """\b
-Example:
-  sfumato compare january.csv february.csv --kind series \\
-      --policy policy.toml
-"""
-}
-"""Command → what its help shows, where it is something else."""
 
 SeriesFolder = Annotated[Path, argument("SERIES", "Folder of the series.")]
 Newcomers = Annotated[str, argument("TABLE", "File or database with newcomers alone.")]

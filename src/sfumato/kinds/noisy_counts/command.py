@@ -9,15 +9,6 @@ from sfumato.cli.kind_words import KindWritten
 from sfumato.cli.options import COLUMNS, METHOD, OUTPUT, Original, PolicyFile, RoleOptions, Settings
 from sfumato.kinds.private.command import Declared, declared_policy
 
-EXAMPLE = """\b
-Example:
-  sfumato anonymize patients.csv --kind private-marginals \\
-      --quasi age,sex --sensitive disease --others drop \\
-      --bins age=0:120:12 --domain sex=female,male \\
-      --domain disease=flu,gastritis,none --epsilon 1 --out counts/
-  sfumato anonymize patients.csv --kind private-marginals \\
-      --policy private.toml --out counts/
-"""
 Marginal = Annotated[
     list[str] | None, METHOD("Columns to count together; repeatable. Default: each alone, and pairs.", "NAMES")
 ]

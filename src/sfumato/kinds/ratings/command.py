@@ -167,31 +167,6 @@ def scale_of_text(text: str | None) -> tuple[float, ...] | None:
     return numbers
 
 
-EXAMPLES = {
-    "check": """\b
-Example:
-  sfumato check ratings.csv --kind ratings -k 20 --epsilon 1 -l 1 \\
-      --scale 0.5,5,0.5 --sensitive-share 0.1
-  sfumato check survey.csv --kind ratings --form wide --user id \\
-      --sensitive 'N*' --scale 1,6 -k 5 --epsilon 1 --how-far
-""",
-    "anonymize": """\b
-Example:
-  sfumato anonymize ratings.csv --kind ratings -k 3 --epsilon 1 \\
-      --scale 0.5,5,0.5 --keep 50 --out ratings-release/
-  sfumato anonymize ratings.csv --kind ratings --policy ratings.toml \\
-      --out ratings-release/
-""",
-    "attack": """\b
-Example:
-  sfumato attack ratings.csv --kind ratings --scale 0.5,5,0.5 --known 8
-  sfumato attack ratings.csv --kind ratings --scale 0.5,5,0.5 \\
-      -k 3 --epsilon 1 --keep 50 --known 4 --error 1 --about rare
-  sfumato attack ratings.csv --kind ratings --policy ratings.toml --hold-out 0.1
-""",
-}
-"""Command → what its help shows."""
-
 # ``anonymize``: from ratings and a policy to a verified release.
 
 

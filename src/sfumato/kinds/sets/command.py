@@ -28,28 +28,6 @@ if TYPE_CHECKING:
     from sfumato.kinds.sets.policy import SetPolicy
 
 
-EXAMPLES = {
-    "check": """\b
-Example:
-  sfumato check baskets.csv --kind sets
-  sfumato check patients.csv --kind sets --form wide --item diagnoses \\
-      --quasi age,sex -m 2
-""",
-    "anonymize": """\b
-Example:
-  sfumato anonymize baskets.csv --kind sets --hierarchy goods.csv -k 5 -m 2 \\
-      --out baskets-release/
-  sfumato anonymize baskets.csv --kind sets --policy baskets.toml \\
-      --out baskets-release/
-""",
-    "attack": """\b
-Example:
-  sfumato attack baskets.csv --kind sets --known 2 --about rare
-  sfumato attack baskets.csv --kind sets --hierarchy goods.csv -k 5 -m 2
-""",
-}
-"""Command → what its help shows."""
-
 # Options that the commands on sets share, and the policy that they mean.
 
 

@@ -27,29 +27,6 @@ if TYPE_CHECKING:
     from sfumato.kinds.traces.release import TraceRelease
 
 
-EXAMPLES = {
-    "check": """\\b
-Example:
-  sfumato check city.csv --kind traces --person person \\\\
-      --latitude lat --longitude lon --time time --zone Europe/Rome
-""",
-    "anonymize": """\\b
-Example:
-  sfumato anonymize city.csv --kind traces --person person \\\\
-      --latitude lat --longitude lon --time time --zone Europe/Rome \\\\
-      -k 5 -l 2 --out city-release/
-  sfumato anonymize visits.csv --kind traces --policy visits.toml \\\\
-      --out visits-release/
-""",
-    "attack": """\b
-Example:
-  sfumato attack city.csv --kind traces --policy city.toml
-  sfumato attack city.csv --kind traces --person person \\
-      --latitude lat --longitude lon --time time --zone Europe/Rome --known 6
-""",
-}
-"""Command → what its help shows."""
-
 TracesFile = Annotated[Path, argument("TRACES", "CSV or Parquet file.")]
 Person = Annotated[str | None, COLUMNS("Column of people, or several that say together who it is.", "NAMES")]
 Place = Annotated[str | None, COLUMNS("Column of codes of places.", "NAME")]
