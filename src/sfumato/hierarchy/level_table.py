@@ -28,17 +28,10 @@ from sfumato.whole_files import read_regular, write_whole
 
 @dataclass(frozen=True)
 class HierarchyTable:
-    """A hierarchy given row by row; :func:`sfumato.read_hierarchy` reads one from a file.
+    """A hierarchy given row by row, each a value, then ever coarser labels; :func:`sfumato.read_hierarchy` reads one.
 
-    When the last level is not one single value, a level ``*`` is added.
-
-    * `rows`: one row per original value: level 0 (the value) first, then ever coarser labels, the same number in every
-      row.
-    * `path`: the file that the rows were read from, as a policy names it; None for rows given in the program. Does not
-      count for equality.
-    * `separator`: the separator that was requested, or None. Does not count for equality.
-
-    Raises ``HierarchyError`` when the rows are not a hierarchy, with the rows' numbers.
+    Without one single value on top a level ``*`` is added. `path`, `separator`: of the file, as a policy names it;
+    equality does without.
     """
 
     rows: tuple[tuple[str, ...], ...]
@@ -89,10 +82,8 @@ Branch = tuple[str, ...]
 def hierarchy_of_listed(paths: Sequence[Branch], values: pl.Series, *, name: str) -> Hierarchy:
     """Build the hierarchy of `paths` with leaves written like the values of the column.
 
-    Values match by meaning: ``39`` and ``39.0`` are one number where the column is numeric. Listed values that the
-    column does not have stay leaves, since the list is the domain. Leaves are in rising order when all are numbers,
-    else in the order of the list, and then depth first. Raises ``HierarchyError`` when values of the column are not
-    listed (they are counted), or when two listed values are one number.
+    Values match by meaning: ``39`` and ``39.0`` are one number. Listed values that the column lacks stay leaves: the
+    list is the domain. Leaves rise when all are numbers, else stand as listed, depth first.
     """
     what = f"hierarchy of {name!r}"
     distinct = listed_values(values, what)
@@ -152,13 +143,7 @@ class Flat:
     """The description that :func:`flat` returns."""
 
     def build(self, values: pl.Series, *, name: str) -> Hierarchy:
-        """Build the hierarchy over the distinct values, leaves in their sorted order.
-
-        Raises
-        ------
-        HierarchyError
-            When there are no values, or one of several is ``*`` or empty.
-        """
+        """Build the hierarchy over the distinct values, leaves in their sorted order."""
         what = f"hierarchy of {name!r}"
         texts = text_of(listed_values(values, what)).to_list()
         return hierarchy_from_paths([(text, ROOT) for text in texts], name=what)
@@ -323,13 +308,7 @@ def groups(members: Mapping[str, Any]) -> HierarchySpecification:
 
 @dataclass(frozen=True)
 class Groups:
-    """The description that :func:`groups` returns.
-
-    Attributes
-    ----------
-    members : mapping
-        From each group to the texts of its values, or to a mapping of smaller groups.
-    """
+    """The description that :func:`groups` returns: from each group to its values, or to smaller groups."""
 
     members: Mapping[str, Any]
 
@@ -344,13 +323,7 @@ class Groups:
         return hash(frozenset(self._paths()))
 
     def build(self, values: pl.Series, *, name: str) -> Hierarchy:
-        """Build the hierarchy of all listed values for a column with `values`.
-
-        Raises
-        ------
-        HierarchyError
-            When values of the column are in no group; they are counted.
-        """
+        """Build the hierarchy of all listed values for a column; values in no group are refused, and counted."""
         return hierarchy_of_listed(self._paths(), values, name=name)
 
     def to_policy(self) -> Mapping[str, Any]:

@@ -73,18 +73,9 @@ def intervals(
 
 @dataclass(frozen=True)
 class Intervals:
-    """The description that :func:`intervals` returns; it has either widths or borders.
+    """The description that :func:`intervals` returns: nested widths from `start`, or borders, both from fine to coarse.
 
-    Attributes
-    ----------
-    widths : tuple of numbers
-        Widths of nested equal-width intervals, from fine to coarse.
-    borders : tuple of tuples of numbers
-        Lists of rising borders, from fine to coarse.
-    start : number
-        A border of the equal-width intervals.
-    open_ends : bool
-        Whether values outside the borders have intervals of their own.
+    `open_ends`: whether values outside the borders have intervals of their own.
     """
 
     widths: tuple[Number, ...] = ()
@@ -104,17 +95,7 @@ class Intervals:
         raise_all(HierarchyError, problems)
 
     def build(self, values: pl.Series, *, name: str) -> Hierarchy:
-        """Build the hierarchy over the distinct numbers of `values`, leaves in rising order.
-
-        Raises
-        ------
-        HierarchyError
-            When the values are not numbers, or some are not finite or lie outside the borders (they are counted).
-
-        Notes
-        -----
-        Cost O(levels · n) for n distinct values; the width of their range does not matter.
-        """
+        """Build the hierarchy over the distinct numbers of `values`, leaves in rising order; O(levels · n)."""
         what = f"hierarchy of {name!r}"
         distinct = listed_values(values, what)
         if not (distinct.dtype.is_integer() or distinct.dtype.is_float()):
@@ -327,16 +308,9 @@ def prefixes(*keep: int, rest: Rest = "each", mark: str | None = None) -> Hierar
 
 @dataclass(frozen=True)
 class Prefixes:
-    """The description that :func:`prefixes` returns.
+    """The description that :func:`prefixes` returns: characters, or parts by `mark`, that are kept, falling to 0.
 
-    Attributes
-    ----------
-    keep : tuple of int
-        Numbers of characters kept, or of parts, falling; the last is 0.
-    rest : str
-        Whether ``*`` stands for each character that is not kept, or one for all.
-    mark : str or None
-        What parts a code; None: characters are counted.
+    `rest`: whether ``*`` stands for each character that is not kept, or one for all.
     """
 
     keep: tuple[int, ...]
@@ -349,13 +323,7 @@ class Prefixes:
         object.__setattr__(self, "keep", (*(digits for digits in self.keep if digits), 0))
 
     def build(self, values: pl.Series, *, name: str) -> Hierarchy:
-        """Build the hierarchy over the distinct texts of `values`; numbers and texts keep their order.
-
-        Raises
-        ------
-        HierarchyError
-            When codes hold a ``*`` so that a masked code would be ambiguous.
-        """
+        """Build the hierarchy over the distinct texts of `values`; one with a ``*`` would be ambiguous."""
         what = f"hierarchy of {name!r}"
         codes = text_of(listed_values(values, what)).to_list()
         return hierarchy_from_paths(
@@ -440,13 +408,7 @@ def dates(*units: str) -> HierarchySpecification:
 
 @dataclass(frozen=True)
 class Dates:
-    """The description that :func:`dates` returns.
-
-    Attributes
-    ----------
-    units : tuple of str
-        Calendar units from fine to coarse, without the day, which is level 0.
-    """
+    """The description that :func:`dates` returns: calendar units from fine to coarse, without the day, level 0."""
 
     units: tuple[str, ...]
 
@@ -456,13 +418,7 @@ class Dates:
         object.__setattr__(self, "units", tuple(unit for unit in self.units if unit != "day"))
 
     def build(self, values: pl.Series, *, name: str) -> Hierarchy:
-        """Build the hierarchy over the distinct dates of `values`, leaves in calendar order.
-
-        Raises
-        ------
-        HierarchyError
-            When the values are neither dates nor ISO texts (those that are not are counted).
-        """
+        """Build the hierarchy over the distinct dates of `values`, leaves in calendar order."""
         what = f"hierarchy of {name!r}"
         days = _days(listed_values(values, what), what)
         paths = [(day, *(_UNITS[unit](day) for unit in self.units), ROOT) for day in days]

@@ -52,10 +52,7 @@ Some = TypeVar("Some", bound=Published)
 
 
 def order_by_content(published: Some) -> Some:
-    """Return a release whose rows stand in an order that depends only on what they hold; so does what is drawn of them.
-
-    Rows that stand for several records each stay as they are. Cost that of sorting all columns.
-    """
+    """Return a release whose rows, and what is drawn of them, stand in an order that depends on what they hold."""
     if isinstance(getattr(published, "records", None), np.ndarray):
         return published
     rows = {name: settled_rows(table) for name, table in published.tables.items()}

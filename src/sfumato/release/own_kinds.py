@@ -114,25 +114,11 @@ class OwnKind(ABC, Generic[Structure, Shown]):
         return iter(())
 
     def describe(self, text: str) -> OwnDescription[Structure]:
-        """Read ``release.json``.
-
-        Raises
-        ------
-        VerificationError
-            When it is not one, or is of a later format.
-        """
+        """Read ``release.json``; refused when it is not one, or is of a later format."""
         return read_own_description(text, self._description)
 
     def verify_folder(self, folder: Path, text: str) -> Verification:
-        """Recount every promise of a release folder from its published tables; `text` is its ``release.json``.
-
-        Raises
-        ------
-        VerificationError
-            When the folder is damaged so that nothing can be counted.
-        SfumatoError
-            When a file cannot be read as a table.
-        """
+        """Recount every promise of a release folder from its published tables; `text` is its ``release.json``."""
         description, tables = self.read_folder(folder, text)
         facts, limit = description.facts, description.suppression_limit
         whole = [integrity(folder / facts[name].file, facts[name], table) for name, table in tables.items()]
@@ -199,10 +185,7 @@ class Written:
 
 
 class OwnRelease(ABC):
-    """A release in memory that is no table of records; it holds, or it cannot be made.
-
-    `kind`: its kind. `made_by`: the function of ``sfumato`` that makes one. `policy_kind`: the class of its policies.
-    """
+    """A release in memory that is no table of records; it holds, or it cannot be made, by `made_by`."""
 
     kind: ClassVar[OwnKind[Any, Any]]
     made_by: ClassVar[str]

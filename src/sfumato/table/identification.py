@@ -146,11 +146,9 @@ class Pattern:
 
 
 def sort_by_values(texts: pl.Series) -> Sort | None:
-    """Return what distinct texts are, if their pattern says so.
+    """Return what distinct texts, none missing, are by the first, most certain pattern; blanks around do not count.
 
-    `texts`: string: each text once, none missing. Blanks around them do not count. Returns: the first of the patterns,
-    the most certain ones first. Addresses of e-mail and of the web are found where a single text holds one; for the
-    others enough texts must be nothing else.
+    One text is enough that holds an address of e-mail or the web; for others enough texts must be nothing else.
     """
     sample = sample_values(texts).str.strip_chars()
     sample = sample.filter(sample != "")
