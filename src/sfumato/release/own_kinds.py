@@ -223,7 +223,7 @@ class OwnRelease(ABC):
         """Say what a policy says otherwise than the release was made with."""
         made: Any = self
         if policy.to_model() != made.model:
-            yield "the policy promises another model than holds for the release"
+            yield "the policy says another model than the release was made with"
         for name in self.settings if made.policy is not None else ():
             if getattr(made.policy, name) != getattr(policy, name):
                 yield f"the policy says another {name.replace('_', '-')} than the release was made with"
