@@ -27,13 +27,7 @@ _HOW_TO_GET = f"download it from {_ADULT_URL} and name its folder with --data or
 
 
 def complete_adult(folder: Path | None, records: int | None = None) -> tuple[pl.DataFrame, str]:
-    """Read the first complete records of Adult: those without ``?`` in any of their 15 fields.
-
-    `folder`: holds ``adult/adult.data`` or ``adult.data``; None takes ``SFUMATO_DATA``, else fetches it from the
-    publisher. `records`: None: all 30,162. Returns: the records, and a line about where they come from. Raises
-    ``InputError`` when it is not in the folder, cannot be fetched, or is another file. Raises ``PolicyError`` when it
-    has to be fetched and pooch is not installed.
-    """
+    """Read the first complete records of Adult, without ``?``, and where they come from: a folder, or the publisher."""
     path = _find_file(folder, "adult", ADULT) or _fetched()
     try:
         frame = pl.read_csv(path, has_header=False, new_columns=_ADULT_COLUMNS, infer_schema=False)

@@ -15,11 +15,7 @@ from sfumato.table.row_order import settled_rows
 
 @runtime_checkable
 class Published(Protocol):
-    """Tables that a recipient holds, and how they belong together.
-
-    Implementations are frozen dataclasses that check themselves when they are built, and raise ``InputError`` with
-    every contradiction between tables and structure: what is read may have been tampered with.
-    """
+    """Tables that a recipient holds; frozen dataclasses that refuse contradictions when built: all may be changed."""
 
     kind: ClassVar[str]
     """The name in ``release.json``, e.g. ``"sliced-table"``."""
