@@ -97,7 +97,7 @@ COMMANDS = {
     "attack": "attack",
     "compare": "compare",
     "lattice": "lattice",
-    "report": "report",
+    "report": "evidence",
     "hierarchy": "hierarchy",
     "budget": "budget",
     "reproduce": "reproduce",
