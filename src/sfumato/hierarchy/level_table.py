@@ -28,10 +28,17 @@ from sfumato.whole_files import read_regular, write_whole
 
 @dataclass(frozen=True)
 class HierarchyTable:
-    """A hierarchy given row by row, each a value, then ever coarser labels; :func:`sfumato.read_hierarchy` reads one.
+    """A hierarchy given row by row; :func:`sfumato.read_hierarchy` reads one from a file.
 
-    Without one single value on top a level ``*`` is added. `path`, `separator`: of the file, as a policy names it;
-    equality does without.
+    When the last level is not one single value, a level ``*`` is added.
+
+    * `rows`: one row per original value: level 0 (the value) first, then ever coarser labels, the same number in every
+      row.
+    * `path`: the file that the rows were read from, as a policy names it; None for rows given in the program. Does not
+      count for equality.
+    * `separator`: the separator that was requested, or None. Does not count for equality.
+
+    Raises ``HierarchyError`` when the rows are not a hierarchy, with the rows' numbers.
     """
 
     rows: tuple[tuple[str, ...], ...]
@@ -308,7 +315,13 @@ def groups(members: Mapping[str, Any]) -> HierarchySpecification:
 
 @dataclass(frozen=True)
 class Groups:
-    """The description that :func:`groups` returns: from each group to its values, or to smaller groups."""
+    """The description that :func:`groups` returns.
+
+    Attributes
+    ----------
+    members : mapping
+        From each group to the texts of its values, or to a mapping of smaller groups.
+    """
 
     members: Mapping[str, Any]
 

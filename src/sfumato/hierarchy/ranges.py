@@ -73,9 +73,18 @@ def intervals(
 
 @dataclass(frozen=True)
 class Intervals:
-    """The description that :func:`intervals` returns: nested widths from `start`, or borders, both from fine to coarse.
+    """The description that :func:`intervals` returns; it has either widths or borders.
 
-    `open_ends`: whether values outside the borders have intervals of their own.
+    Attributes
+    ----------
+    widths : tuple of numbers
+        Widths of nested equal-width intervals, from fine to coarse.
+    borders : tuple of tuples of numbers
+        Lists of rising borders, from fine to coarse.
+    start : number
+        A border of the equal-width intervals.
+    open_ends : bool
+        Whether values outside the borders have intervals of their own.
     """
 
     widths: tuple[Number, ...] = ()
@@ -308,9 +317,16 @@ def prefixes(*keep: int, rest: Rest = "each", mark: str | None = None) -> Hierar
 
 @dataclass(frozen=True)
 class Prefixes:
-    """The description that :func:`prefixes` returns: characters, or parts by `mark`, that are kept, falling to 0.
+    """The description that :func:`prefixes` returns.
 
-    `rest`: whether ``*`` stands for each character that is not kept, or one for all.
+    Attributes
+    ----------
+    keep : tuple of int
+        Numbers of characters kept, or of parts, falling; the last is 0.
+    rest : str
+        Whether ``*`` stands for each character that is not kept, or one for all.
+    mark : str or None
+        What parts a code; None: characters are counted.
     """
 
     keep: tuple[int, ...]
@@ -408,7 +424,13 @@ def dates(*units: str) -> HierarchySpecification:
 
 @dataclass(frozen=True)
 class Dates:
-    """The description that :func:`dates` returns: calendar units from fine to coarse, without the day, level 0."""
+    """The description that :func:`dates` returns.
+
+    Attributes
+    ----------
+    units : tuple of str
+        Calendar units from fine to coarse, without the day, which is level 0.
+    """
 
     units: tuple[str, ...]
 
