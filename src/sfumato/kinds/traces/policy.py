@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar, Literal
 
 import tomli_w
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from sfumato.errors import PolicyError
 from sfumato.kinds.traces.traces import TracePrivacy, Traces
@@ -16,11 +16,10 @@ from sfumato.policy.entries import (
     described_as_mapping,
     describing,
     entry_for,
-    problems_reported,
     published_hierarchy,
 )
 from sfumato.policy.parts import Layout, Output
-from sfumato.policy.whole_policy import WholePolicy
+from sfumato.policy.whole_policy import LaidOutPolicy
 
 ModelPart: Any = entry_for(TracePrivacy)
 
@@ -91,7 +90,7 @@ class TraceChange(PolicyPart):
     homes: Literal["keep", "drop"] | None = None
 
 
-class TracePolicy(WholePolicy):
+class TracePolicy(LaidOutPolicy):
     """What published traces are made from: how to read them, what is promised, what may be done.
 
     Make it with :meth:`from_file` or :meth:`from_mapping`; equal by value.
@@ -112,23 +111,14 @@ class TracePolicy(WholePolicy):
     """
 
     made_by: ClassVar[str] = "traces.TracePolicy.from_file"
+    blanks: ClassVar[str] = "people and places"
 
-    purpose: str | None = None
-    recipient: str | None = None
     suppression_limit: Annotated[float, Field(ge=0, lt=1)] = 0.05
     source: Layout = Layout()
     traces: TraceColumns = TraceColumns()
     model: ModelPart
     change: TraceChange = TraceChange()
     output: Output = Output()
-
-    @field_validator("source")
-    @classmethod
-    def _strips(cls, source: Layout) -> Layout:
-        with problems_reported(["source"]):
-            if not source.strip:
-                raise PolicyError("source: blanks around people and places are always dropped; leave strip out")
-        return source
 
     @classmethod
     def of(cls, model: TracePrivacy, traces: Traces, limit: float) -> TracePolicy:
@@ -159,11 +149,6 @@ class TracePolicy(WholePolicy):
             kept["hierarchy"] = hierarchy.model_dump(mode="json", by_alias=True, exclude_none=True)
         return tomli_w.dumps({**mapping, "traces": kept})
 
-    def to_model(self) -> TracePrivacy:
-        """Return what is promised."""
-        model: TracePrivacy = self.model.build()
-        return model
-
     def reading(self) -> dict[str, Any]:
         """Return how traces are read, as arguments for :func:`sfumato.traces.read_traces`; reads the hierarchy.
 
@@ -173,10 +158,7 @@ class TracePolicy(WholePolicy):
             When a column is missing, or the hierarchy cannot be read.
         """
         from sfumato.kinds.traces.reading import TraceGrain
-        from sfumato.table.layout import Reading
 
-        layout = self.source.reading()
-        del layout["strip"]
         missing = [
             f"traces.{name}: name the column" for name in ("person", "time") if getattr(self.traces, name) is None
         ]
@@ -198,5 +180,5 @@ class TracePolicy(WholePolicy):
             "place": degrees if read.place is None else read.place,
             "hierarchy": None if read.hierarchy is None else read.hierarchy.build(),
             "grain": TraceGrain(read.cell, read.hours, read.stay),
-            "reading": Reading(**layout),
+            "reading": self._layout(),
         }
