@@ -13,20 +13,6 @@ if TYPE_CHECKING:
     from sfumato.table.table import Table
 
 HELP = "Policy files: what they do."
-EXAMPLES = {
-    "policy-check": """\b
-Example:
-  sfumato policy check policy.toml
-  sfumato policy check policy.toml --json
-"""
-}
-EXAMPLE = """\b
-Example:
-  sfumato check published.csv --quasi age,sex,zip --sensitive disease
-  sfumato check published.csv --quasi age,sex,zip --sensitive disease,wage \\
-      --set 'source.separator=;' --categorical wage --json
-  sfumato check policy.toml
-"""
 
 
 def check(
