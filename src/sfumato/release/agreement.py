@@ -132,6 +132,7 @@ def table_differences(content: Mapping[str, Any], description: Description, role
     yield from _of_roles(content["columns"], roles, chosen=KINDS[description.kind].publishes_chosen)
     yield from _of_kinds(content["columns"].get("sensitive", {}), description)
     yield from limit_differences(content, description.suppression_limit)
+    yield from _of_cells(content.get("output", {}), description)
     # The other way round a rule may have given the wishes, which stays out of the published policy.
     for role, own, key in (("wished-k", "a k", "promised"), ("wished-l", "an l", "promised_l")):
         if role in content["columns"] and key not in description.structure:
@@ -139,11 +140,7 @@ def table_differences(content: Mapping[str, Any], description: Description, role
 
 
 def policy_contradictions(content: Mapping[str, Any], made: Mapping[str, Any]) -> list[str]:
-    """Name every field of which a steward's policy says something else than the one that a release was made from.
-
-    Both are plain values of published editions. Of the anonymizer and the recoding only settings that both name count,
-    so that a release of an earlier version fits.
-    """
+    """Name every field of which two plain policies say something else: of makers and recodings what both name."""
     differing = {
         "models": _model_texts(content) != _model_texts(made),
         "columns": _role_names(content) != _role_names(made),
@@ -218,10 +215,7 @@ def _of_rows(people: Mapping[str, Any], description: Description) -> Iterator[Di
 
 
 def _of_roles(columns: Mapping[str, Any], roles: Roles, *, chosen: bool) -> Iterator[Difference]:
-    """Compare roles: every published column has the one that the policy gives it, and none is missing.
-
-    Kinds that publish a choice of the attributes may miss some; and insensitive ones may always be left out.
-    """
+    """Compare roles: no published column is missing, or has another one; kinds may miss some, and insensitive too."""
     for role, found in (("quasi-identifying", roles.quasi_identifying), ("sensitive", roles.sensitive)):
         of_policy = role_names(columns.get(role, []))
         if not set(found) <= set(of_policy) or (not chosen and set(found) != set(of_policy)):
@@ -243,6 +237,21 @@ def _of_kinds(sensitive: Any, description: Description) -> Iterator[Difference]:
         kind = settings.get(name, {}).get("kind", entry.kind)
         if kind != entry.kind:
             yield Difference(f"kind of {named([name])}", _in_words([_as_text({"name": kind})]), str(entry.kind))
+
+
+def _of_cells(output: Mapping[str, Any], description: Description) -> Iterator[Difference]:
+    """Compare which cells lie beside the labels, and what a ``*`` stands for there."""
+    alone, facts = output.get("labels") is False, description.cells
+    form, found = None if alone else output.get("cells"), None if facts is None else facts.form
+    if form != found:
+        shown = (named([str(each)]) if each else "none" for each in (form, found))
+        yield Difference("cells beside the labels", *shown)
+    elif facts is not None and _domains(output.get("domain", {})) != _domains(facts.domain):
+        yield Difference("domains of cells", *(named(domain) or "none" for domain in (output["domain"], facts.domain)))
+
+
+def _domains(given: Mapping[str, Any]) -> dict[str, list[str]]:
+    return {name: [str(value) for value in values] for name, values in given.items()}
 
 
 def limit_differences(content: Mapping[str, Any], limit: float) -> Iterator[Difference]:

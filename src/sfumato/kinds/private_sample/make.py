@@ -27,12 +27,10 @@ from sfumato.kinds.private.make import (
     borders_of,
     bound_people,
     budget_notes,
-    call_problems,
     kind_problems,
-    misfits,
     of_bins,
     opendp,
-    settle_private,
+    policy_of_private_call,
     smallest_scale,
 )
 from sfumato.kinds.private.policy import Bins
@@ -47,7 +45,7 @@ from sfumato.kinds.private_sample.check import (
     sample_verification,
     smallest_k,
 )
-from sfumato.kinds.private_sample.policy import Objective, PrivateSamplePolicy, SampleSettings, SamplingPart
+from sfumato.kinds.private_sample.policy import Objective, PrivateSamplePolicy, SampleSettings
 from sfumato.kinds.private_sample.release import PrivateSampleRelease
 from sfumato.models.of_kinds import DifferentialPrivacy
 from sfumato.numbers import counted
@@ -67,11 +65,7 @@ _MOST_VALUES = 100_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SampleTask:
-    """Records as cells of declared hierarchies. Letters: n records that count, a columns.
-
-    `codes`, int64 (n, a): one record of each person. `beyond`: records that are not in `codes`, as another one of their
-    person is. Steward only.
-    """
+    """Records as cells of declared hierarchies, one of each person; `beyond` counts the others, steward only."""
 
     codes: _Codes
     ladders: tuple[Ladder, ...]
@@ -227,10 +221,7 @@ def _published(task: SampleTask, levels: Levels, codes: _Codes, k: int) -> Priva
 
 
 def in_levels(table: Table, sampling: SampleSettings, published: PrivateSample) -> Table:
-    """Return people with each value as the sample publishes it; no columns but those of the sample.
-
-    Raises ``PolicyError`` when a column has no declared domain, or is not there.
-    """
+    """Return people with each value as the sample publishes it; no columns but those of the sample."""
     lacking = [name for name in published.levels if name not in table.kinds]
     raise_all(PolicyError, [f"column {name!r}: is published, and the table of people lacks it" for name in lacking])
     ladders, problems = _ladders_of(table, sampling, published.levels)
@@ -267,14 +258,11 @@ def _ladders_of(
 
 
 class Ladder:
-    """A column, its cells on level 0, and what each of them is on every level up to ``*``.
+    """A column, its cells on level 0, and what each is on every level up to ``*``; its settings must not contradict.
 
-    `kind`: how the column was read. `attribute`: what the schema declares. Numbers need intervals as hierarchy, or
-    `bins`; texts a domain or a hierarchy that lists their values. `bins`: borders of bins of numbers, or how many of
-    equal width the declared range falls into; they have two levels. Raises ``PolicyError`` when no domain is declared,
-    or settings contradict each other. `labels`: of each level. `node_of`, int64 (levels, cells + 1): the node of each
-    cell; the last cell is that of missing values, and of texts outside of the domain. It stays a node of its own below
-    the top.
+    Numbers need intervals as hierarchy, or `bins` (borders, or how many), which have two levels; texts a domain or a
+    hierarchy that lists them. `node_of`, int64 (levels, cells + 1): the node of each cell; the last cell is that of
+    missing values and of texts outside of the domain, a node of its own below the top.
     """
 
     def __init__(self, name: str, kind: Kind, attribute: Attribute, bins: Bins | None) -> None:
@@ -312,10 +300,7 @@ class Ladder:
         return np.where(np.isnan(numbers), len(self.labels[0]), cells)
 
     def kept(self, objective: str) -> _Codes:
-        """Return what a record keeps of each cell on each level, int64 like `node_of`, at most WHOLE.
-
-        ``"loss"``: the share of the domain that the node leaves out; ``"precision"``: the levels that are left.
-        """
+        """Return what a record keeps of each cell on each level, at most WHOLE: of the domain, or of the levels."""
         levels = np.arange(self.height + 1)
         if objective == "precision":
             left = (self.height - levels) * WHOLE // max(self.height, 1)
@@ -483,13 +468,7 @@ def publish_private_sample(
     >>> release = sf.publish_private_sample(table, sf.DifferentialPrivacy(1, 1e-5))  # doctest: +SKIP
     """
     said = {"search": search, "share": share, "objective": objective, "levels": levels, "bins": bins}
-    raise_all(PolicyError, call_problems(table, model, PrivateSamplePolicy, SamplingPart, said, seed, ledger))
-    if isinstance(model, PrivateSamplePolicy):
-        policy = model
-        raise_all(PolicyError, misfits(table, policy))
-    else:
-        given = {name: settle_private(value) for name, value in said.items() if value is not None}
-        policy = PrivateSamplePolicy.of(model, SampleSettings(**given), table.schema)
+    policy = policy_of_private_call(table, model, PrivateSamplePolicy, said, seed, ledger)
     wanted = policy.to_model()
     task = sample_task(table, wanted, policy.to_sampling())
     told = progress or shown

@@ -248,12 +248,7 @@ PROGRAMS = {
 
 
 def write_labelled(frame: pl.DataFrame, path: Path, program: Program, codes: Mapping[str, Mapping[str, int]]) -> None:
-    """Write a frame for a statistical program.
-
-    `frame`: of plain values. `codes`: used for a column whose texts all have one there; other texts are numbered from 1
-    in their order. Raises ``InputError`` when the program takes no such names of columns, or the library is not
-    installed.
-    """
+    """Write a frame for a statistical program, with `codes` where all texts have one, else numbered in order."""
     raise_all(InputError, _wrong_names(frame.columns, program))
     pyreadstat = library("pyreadstat", extra="statistical", what=WHAT)
     columns, labels, missing = [], dict[str, dict[Any, str]](), dict[str, list[Any]]()
@@ -265,10 +260,11 @@ def write_labelled(frame: pl.DataFrame, path: Path, program: Program, codes: Map
             written, meant = _coded(column, program, codes.get(column.name, {}))
             labels |= {column.name: meant} if meant else {}
         columns.append(written.alias(column.name))
+    # Without it SPSS shows two digits after the point; Stata shows as many as there are.
+    whole = [column.name for column in frame if column.dtype.is_integer()] if program.name == "SPSS" else []
+    options = {program.missing: missing, "variable_format": dict.fromkeys(whole, "F12.0")}
     try:
-        getattr(pyreadstat, program.writer)(
-            pl.DataFrame(columns), path, variable_value_labels=labels, **{program.missing: missing}
-        )
+        getattr(pyreadstat, program.writer)(pl.DataFrame(columns), path, variable_value_labels=labels, **options)
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError):
         raise InputError(f"{program.name} files cannot hold this table; write csv or parquet") from None
     head = path.read_bytes()[:512]
