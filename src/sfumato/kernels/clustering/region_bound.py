@@ -381,8 +381,9 @@ def _name(
             total += taken * paid_by[place]
             left -= taken
         # never 0: a copy or more
-        if left == 0 and (cost - total) / some < least:
-            least, share = (cost - total) / some, some
+        each = (cost - total) / some
+        if left == 0 and each < least:
+            least, share = each, some
     members[0], copies[0] = record, share
     left, count = k - share, 1
     furthest = np.zeros(len(costs))
