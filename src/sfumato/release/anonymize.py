@@ -456,7 +456,7 @@ def _smallest_group(codes: NDArray[np.unsignedinteger]) -> int:
 
 
 def _least_loss(task: Task, problem: Problem) -> float | None:
-    from sfumato.anonymizers.clustering.distinct import lower_bound
+    from sfumato.anonymizers.clustering.bounds import lower_bound
 
     task.progress("lower bound", 0, 1)
     return lower_bound(problem.table, least_class_size(task.models) or 1, threads=problem.threads)
