@@ -70,9 +70,9 @@ def goes_to_disk(choice: EngineChoice, source: str | Path, policy: Policy, *, bo
     told = f"in memory this table takes about {gigabytes(need)}, and {gigabytes(most)} may be used"
     reasons = _reasons(table, policy, bound=bound)
     reasons += ["it goes into a database"] if choice.to_database else []
-    why = reasons[0].removeprefix("engine: ").partition("; use --engine memory")[0] if reasons else ""
+    why = reasons[0].removeprefix("engine: ").partition(";")[0] if reasons else ""
     if reasons and (choice.memory is not None or need > most / SHARE):
-        cure = "leave that out, free or give more memory, or try it all the same (--engine memory, without --memory)"
+        cure = "change that, free or give more memory, or try it all the same (--engine memory, without --memory)"
         raise InputError(f"{told}; it cannot be done on disk: {why}; {cure}")
     if not quiet:
         complain([f"{told}; {f'it is done in memory anyway: {why}' if reasons else 'it is done on disk'}"])
