@@ -27,7 +27,7 @@ FIELD: Mapping[str, str] = {
     "release": "A folder with the published table, a report, and what anybody needs to recount it.",
     "policy": "A file that says which columns have which role, what is promised, and how it is made.",
     "finding": "Something in a column that somebody has to know or to answer before it is published.",
-    "k": "How many records, or people, publish the same at least. Whoever looks for one finds it with a chance of 1 in k at most.",
+    "k": "How many records, or people, publish the same at least. One is found with a chance of 1 in k at most.",
     "star (*)": "The notation of a cell that says nothing. Any value may stand behind it.",
     "interval or range [20..29]": "The notation of a number or date between two ends. A round bracket leaves one out.",
     "value set {a|b}": "The notation of one of several values. \\N among them is the missing one.",
