@@ -32,6 +32,7 @@ from sfumato.anonymizers.slicing.partitioning import (
     ColumnsApart,
     CutTable,
     Split,
+    blind_buckets,
     bucket_sizes,
     dealt_slices,
     guarded_size,
@@ -88,6 +89,10 @@ class Slicing(ColumnsApart):
         for nothing. ``"smallest"``: as long as the check allows (the paper's rule), which answers a little better, and
         lets a model that is learnt from all buckets beat 1/l.
 
+    blind
+        Let neither columns nor cuts hang on who has which sensitive value: sensitive attributes stand in a column of
+        their own, and buckets are cut as blind :class:`~sfumato.Mondrian` cuts classes, so that `split` says nothing.
+
     Raises
     ------
     PolicyError
@@ -118,6 +123,7 @@ class Slicing(ColumnsApart):
     split: Split = "balanced"
     protection: BucketCheck = "buckets"
     bucket_size: BucketSize = "guarded"
+    blind: bool = False
 
     def _mistakes(self) -> Iterator[str]:
         return _column_mistakes(self)
@@ -129,6 +135,7 @@ class Slicing(ColumnsApart):
             [
                 *slice_column_problems(self.name, self.columns, table),
                 *model_problems(self.name, _ADVICE, table, models),
+                *(self._blind_mistakes([each.name for each in table.sensitive]) if self.blind else ()),
             ],
         )
 
@@ -163,6 +170,8 @@ class Slicing(ColumnsApart):
 
     def _buckets(self, problem: Problem, chosen: ChosenColumns) -> BucketPartition:
         least = guarded_size(problem) if self.bucket_size == "guarded" else 1
+        if self.blind:
+            return blind_buckets(problem, least)
         return partition_records(problem, chosen.layout, chosen.columns, self.split, self.protection, least)
 
     def _columns(self, problem: Problem, table: ColumnSource) -> tuple[ChosenColumns, _RecodedColumns]:
@@ -180,7 +189,7 @@ class Slicing(ColumnsApart):
         else:
             measured = correlation(table, bins=self.bins, discretization=self.discretization)
             count = self.columns or usual_columns(len(measured.attributes))
-            chosen = choose_columns(problem, measured, count, self.alpha, lay_out)
+            chosen = choose_columns(problem, measured, count, 1 if self.blind else self.alpha, lay_out)
         return chosen, recoded[chosen.columns]
 
 
@@ -194,8 +203,12 @@ def _column_mistakes(options: Slicing) -> Iterator[str]:
         yield from (f"slicing: columns name {name!r} more than once" for name in twice)
         if options.alpha is not None:
             yield "slicing: alpha says which columns are made; leave it out where columns are listed"
-    elif columns is not None and not is_whole_number(columns, 1):
-        yield "slicing: columns must be a whole number, 1 or above, or lists of attributes"
+    elif columns is not None and not is_whole_number(columns, 1 + options.blind):
+        yield f"slicing: columns must be a whole number, {1 + options.blind} or above, or lists of attributes"
+    if options.blind and options.alpha not in (None, 1):
+        yield "slicing: blind cuts need sensitive columns apart (alpha = 1); leave alpha or blind out"
+    if options.blind and options.protection == "matching":
+        yield 'slicing: protection="matching" looks at single records; leave it or blind out'
 
 
 def _notes(
