@@ -22,11 +22,9 @@ from sfumato.policy.policy import DEFAULT_ANONYMIZER, FORMER_ANONYMIZER, Policy
 
 
 def hierarchy_files(folder: Path, columns: Sequence[str]) -> tuple[dict[str, Path], list[str]]:
-    """Find the CSV of each column: named after it, or ending in ``_COLUMN``.
+    """Find the CSV of each column, named after it or ending in ``_COLUMN``; returns files, and problems.
 
     A file that fits several columns belongs to the longest name; one named exactly after a column takes precedence.
-    Returns: the file of each column that has one, and the problems: a column with several files, or no file for any
-    column. Raises ``InputError`` when the folder cannot be listed.
     """
     try:
         files = sorted(path for path in folder.iterdir() if path.suffix.lower() == ".csv")
@@ -106,11 +104,7 @@ class Words:
 
 
 def policy_of(words: Words) -> Policy:
-    """Make the policy that the options mean.
-
-    Raises ``InputError`` when the policy file or the folder of hierarchies cannot be read. Raises ``PolicyError`` with
-    every mistake in the options and in the file.
-    """
+    """Make the policy that the options mean, or raise with every mistake in the options and in the files."""
     mapping = spelled_out(read_policy(words.policy)) if words.policy else {}
     columns = mapping.get("columns")
     former = bool(words.policy) and not (isinstance(columns, Mapping) and "accept" in columns)
