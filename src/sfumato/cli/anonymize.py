@@ -49,16 +49,6 @@ if TYPE_CHECKING:
 Formulas = Literal["keep", "escape", "refuse"]
 EngineName = Literal["auto", "memory", "disk", "spark", "spark-workers"]
 
-EXAMPLE = """\b
-Example:
-  sfumato anonymize patients.csv --identifying name --quasi age,sex,zip \\
-      --sensitive disease --others drop -k 5 \\
-      --model distinct-l-diversity:l=3 --out patients-release/
-  sfumato anonymize patients.csv --policy policy.toml --out patients-release/
-  sfumato anonymize 'postgresql://host/db?table=clinic.visits' \\
-      --policy policy.toml --out 'postgresql://host/db?schema=release_2027'
-"""
-
 
 @dataclass(frozen=True)
 class Promise:
@@ -411,6 +401,7 @@ def _release(
     table: str, policy: Policy, method: Method, *, quiet: bool, read: Reader | None
 ) -> tuple[Release, tuple[str, ...]]:
     """Make the release; return it with what is to be said of columns that pass through it."""
+    from sfumato.cli.review import asked_together
     from sfumato.release.anonymize import anonymize as make_release
     from sfumato.release.task import passing_notes
     from sfumato.table.reading import read_table
@@ -418,7 +409,10 @@ def _release(
     _check_seed(method.seed)
     with progress_bar(quiet=quiet) as progress:
         progress("reading", 0, 1)
-        original = (read or read_table)(table, policy)
+        try:
+            original = (read or read_table)(table, policy)
+        except InputError as error:
+            raise asked_together(error, table, policy) from None
         release = make_release(original, policy, bound=method.bound, seed=method.seed, progress=progress)
     return release, passing_notes(original, {name for each in release.tables.values() for name in each.columns})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -129,8 +129,18 @@ def policy_of(words: Words) -> Policy:
             mapping["anonymizer"] = {"name": name, **given}
     settings = [fitting(Policy, mapping, setting) for setting in settings]
     mapping, typed = with_settings(mapping, settings, problems)
+    _remove(mapping, all_names(words.roles.get("identifying")))
     names.update(typed)
     return _checked(mapping, names, problems)
+
+
+def _remove(mapping: Mapping[str, Any], names: Collection[str]) -> None:
+    """Take columns that ``--identifying`` removes out of the roles that other options give them: it can be added."""
+    columns: Any = mapping.get("columns")
+    for role, given in list(columns.items()) if isinstance(columns, dict) else ():
+        if role in {*ROLES} - {"identifying"} and isinstance(given, (dict, list)):
+            left = [name for name in given if name not in names]
+            columns[role] = {name: given[name] for name in left} if isinstance(given, dict) else left
 
 
 def columns_alone(words: Words) -> Policy:

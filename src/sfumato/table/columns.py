@@ -104,15 +104,11 @@ def parse_texts(
     form: WrittenForm = PLAIN,
     way: NumberStyle | None = None,
 ) -> Parsed:
-    """Read a column of text (String or Categorical) as `kind`, or as the kind that all its values agree on.
+    """Read a column of text as `kind`, or as the kind that all its values agree on; of categories distinct ones.
 
-    Only the distinct texts of a Categorical are looked at, so its cost is one gather per record.
-
-    `kind`: None reads it off the values: true and false are booleans; numbers without leading zeros are numeric (codes
-    like zip codes stay categories); ISO dates, and dates of a declared form, are dates; times of a declared form are
-    numeric; everything else is categorical. `missing`: texts that stand for a missing value, without blanks around
-    them; the empty text always does. `strip`: whether blanks around a value are dropped. `form`: how numbers and dates
-    are written. `way`: how the texts are read, where that is known already.
+    Read off: true and false are booleans; numbers without leading zeros are numeric (zip codes stay categories); ISO
+    dates, and dates of a declared form, are dates; times of one are numeric; all else is categorical. `missing`: texts
+    that stand for a missing value, besides the empty one. `way`: how the texts are read, where known.
     """
 
     def chosen(known: pl.Series) -> NumberStyle:
@@ -316,11 +312,7 @@ class Proposal:
 
 
 def proposals(known: pl.Series, share: float = 1.0) -> list[Proposal]:
-    """Find all forms in which every text, or a share of the distinct ones, reads as a number, a date or a time.
-
-    `known`: string: the texts, each at least once, none of them missing. `share`: of the distinct texts that must fit,
-    > 0. Cost that of a sample for each form, and O(d) for those that fit it.
-    """
+    """Find all forms in which every text, or a `share` of the distinct ones, reads as a number, a date or a time."""
     if known.is_empty():
         return []
     sample = plain_signs(known.head(_SAMPLE))
@@ -553,11 +545,7 @@ _FIRST_DAY, _LAST_DAY = date(1850, 1, 1), date(2100, 1, 1)
 def question_of_text(
     name: str, parsed: Parsed, general: WrittenForm, mask: Callable[[NumberStyle], pl.Series]
 ) -> InputError | Proposal | None:
-    """Say how a column is read of which no kind was declared, or ask where several ways are possible.
-
-    `parsed`: as it was read without being told more. `general`: what was said about the whole file. `mask`: tells which
-    records do not fit a way of reading; for the row of the first.
-    """
+    """Say how a column without a kind is read, or ask where several ways are possible; `mask`: who does not fit."""
     if parsed.kind is Kind.NUMERIC:
         is_plain = parsed.way == NumberStyle(Kind.NUMERIC) and general.decimal is None
         return _thousands(name) if is_plain and grouped_thousands(parsed.known) else None
@@ -582,19 +570,25 @@ def question_of_text(
         return stray if _says_nothing(strange) else _about_strays(name, stray, mask(stray.way))
     several = has_several_units(parsed.known)
     if several:
-        return InputError(
+        return question(
+            name,
+            _as_text_option(name),
             f"column {name!r} holds numbers with several units ({several} different ones); write all in one unit, or "
-            f"read it as text: --categorical {_quoted(name)}"
+            f"read it as text: {_as_text_option(name)}",
         )
     if has_two_marks(parsed.known):
-        return InputError(
+        return question(
+            name,
+            _as_text_option(name),
             f"column {name!r} holds numbers whose fractions begin with a point in some and a comma in others; write "
-            f"all alike, or read it as text: --categorical {_quoted(name)}"
+            f"all alike, or read it as text: {_as_text_option(name)}",
         )
     if _are_days_of_another_language(parsed.known):
-        return InputError(
+        return question(
+            name,
+            _as_text_option(name),
             f"column {name!r} holds a year, a number up to 31 and a word in each record, as days in a language have "
-            f"that is not known; write them as 2024-12-31, or read it as text: --categorical {_quoted(name)}"
+            f"that is not known; write them as 2024-12-31, or read it as text: {_as_text_option(name)}",
         )
     return _about_forms(name, parsed.known)
 
@@ -642,35 +636,37 @@ def _about_forms(name: str, known: pl.Series) -> InputError | None:
         rest = rest.filter(way.read(rest).is_null())
     if len(rest) or len(known) < _FEWEST_ALIKE or len(forms) < 2:
         return None
-    return InputError(
+    return question(
+        name,
+        set_word("dates", json.dumps(forms), name),
         f"every value of column {name!r} reads as a date, in {len(forms)} forms; declare them, in this order: "
-        f"{set_word('dates', json.dumps(forms), name)}; or read it as text: --categorical {_quoted(name)}"
+        f"{set_word('dates', json.dumps(forms), name)}; or read it as text: {_as_text_option(name)}",
     )
 
 
 def question_of_codes(name: str, known: pl.Series) -> InputError | None:
-    """Ask about whole numbers of one length whose column is named as codes are, and about days of eight digits.
-
-    `name`: of a quasi-identifying column of which no kind was declared, and that was read as numbers. `known`: its
-    texts.
-    """
+    """Ask about whole numbers of one length in columns named as codes are, and about days of eight digits."""
     length = digits_each(known)
     if length is None:
         return None
     if packed := packed_days(name, known):
         return packed
     if length in _DIGITS_OF_DAYS and _read_as_days(known, _DIGITS_OF_DAYS[length]):
-        return InputError(
+        return question(
+            name,
+            set_word("dates", _DIGITS_OF_DAYS[length], name),
             f"column {name!r} holds numbers of {length} digits that all read as dates; say what they are: dates "
-            f"({set_word('dates', _DIGITS_OF_DAYS[length], name)}), codes (--categorical {_quoted(name)}) or numbers "
-            f"({set_word('kind', 'numeric', name)})"
+            f"({set_word('dates', _DIGITS_OF_DAYS[length], name)}), codes ({_as_text_option(name)}) or numbers "
+            f"({set_word('kind', 'numeric', name)})",
         )
     if not _CODE_NAME.search(name):
         return None
-    return InputError(
+    return question(
+        name,
+        _as_text_option(name),
         f"column {name!r} holds whole numbers of {length} digits each; say what they are: codes, as zip codes are "
-        f"(--categorical {_quoted(name)}), or numbers, published as ranges ({set_word('kind', 'numeric', name)}); in a "
-        'policy kind = "categorical" or "numeric"'
+        f"({_as_text_option(name)}), or numbers, published as ranges ({set_word('kind', 'numeric', name)}); in a "
+        'policy kind = "categorical" or "numeric"',
     )
 
 
@@ -681,7 +677,7 @@ def remark_on_codes(name: str, known: pl.Series) -> str | None:
         return None
     return (
         f"Column {name!r}: whole numbers of {length} digits each were read as numbers. If they are codes, declare "
-        f"that: --categorical {_quoted(name)}."
+        f"that: {_as_text_option(name)}."
     )
 
 
@@ -705,9 +701,11 @@ def packed_days(name: str, known: pl.Series) -> InputError | None:
         return None
     found = [set_word("dates", form, name) for form in forms]
     numbers = f"{set_word('kind', 'numeric', name)}"
-    return InputError(
+    return question(
+        name,
+        found[0],
         f"column {name!r} holds {length} digits that all read as days; say what they are: days ({' or '.join(found)}), "
-        f"codes (--categorical {_quoted(name)}) or numbers ({numbers})"
+        f"codes ({_as_text_option(name)}) or numbers ({numbers})",
     )
 
 
@@ -729,7 +727,7 @@ def ask(name: str, found: Sequence[Proposal]) -> InputError:
     else:
         forms = ", ".join(dict.fromkeys(_spelled(proposal.form) for proposal in found))
         advice = f", as {forms}, and only you know which: {' or '.join(options)}"
-    return InputError(f"{sentence}{advice}; or read it as text: --categorical {_quoted(name)}")
+    return question(name, options[0], f"{sentence}{advice}; or read it as text: {_as_text_option(name)}")
 
 
 def option_words(name: str, proposal: Proposal) -> str:
@@ -754,27 +752,33 @@ def set_word(key: str, value: str, column: str | None = None) -> str:
 
 
 def _thousands(name: str) -> InputError:
-    return InputError(
+    return question(
+        name,
+        set_word("thousands", ".", name),
         f"column {name!r} holds numbers in which every point has three digits behind it; say what points are: marks "
         f"between thousands ({set_word('thousands', '.', name)}) or before fractions "
-        f"({set_word('decimal', '.', name)})"
+        f"({set_word('decimal', '.', name)})",
     )
 
 
 def _about_zeros(name: str) -> InputError:
-    return InputError(
+    return question(
+        name,
+        _as_text_option(name),
         f"column {name!r} holds whole numbers of several lengths, some with leading zeros; say what they are: numbers "
-        f"({set_word('kind', 'numeric', name)}), or codes (--categorical {_quoted(name)})"
+        f"({set_word('kind', 'numeric', name)}), or codes ({_as_text_option(name)})",
     )
 
 
 def _about_strays(name: str, stray: Proposal, strange: pl.Series) -> InputError:
     count, row = int(strange.sum()), int(strange.arg_max() or 0) + 1
     names = " (if it is a second row of names, or of units, delete it)" if (count, row) == (1, 1) else ""
-    return InputError(
+    return question(
+        name,
+        set_word("strays", "missing", name),
         f"column {name!r} holds a {_what(stray)} in all records but {count:,}, first in row {row}{names}; correct "
         f"them, give their text with --set source.missing=TEXT, make such texts missing values "
-        f"({set_word('strays', 'missing', name)}), or keep all as text: --categorical {_quoted(name)}"
+        f"({set_word('strays', 'missing', name)}), or keep all as text: {_as_text_option(name)}",
     )
 
 
@@ -800,6 +804,17 @@ def _one_length(texts: pl.Series) -> int | None:
     if first is None or first != length.max() or not texts.str.contains(_DIGITS).all():
         return None
     return int(first)  # type: ignore[arg-type]
+
+
+def question(column: str, answer: str, problem: str) -> InputError:
+    """Return the error that asks about a column; `answer`: the option that answers it, of several the likeliest."""
+    error = InputError(problem)
+    error.answers = {column: answer}
+    return error
+
+
+def _as_text_option(name: str) -> str:
+    return f"--categorical {_quoted(name)}"
 
 
 def _quoted(text: str) -> str:
@@ -875,12 +890,7 @@ def typed_column(column: pl.Series, kind: Kind | None, reading: ValueReading) ->
 
 
 def read_attribute(column: pl.Series, attribute: Attribute, reading: ValueReading) -> TypedColumn:
-    """Return a column as one of the types that a table may hold, and its kind.
-
-    `column`: as it came from the source. `attribute`: what was declared of it. `reading`: how values are read. Raises
-    ``InputError``: counting the values that are not of the declared kind, with the row of the first; or saying what to
-    declare.
-    """
+    """Return a column as one of the types that a table may hold, and its kind; or say what to declare."""
     if attribute.missing:
         reading = replace(reading, missing={*reading.missing, *attribute.missing})
     typed = _typed(column, attribute, reading)
