@@ -85,7 +85,10 @@ def blind(records: int) -> Iterator[Line]:
     draw = occupations(records)
     makers = {"slices": sf.Slicing, "overlapping slices": sf.OverlappingSlicing}
     for size, (kind, maker), looks in product((2, 3, 4), makers.items(), (False, True)):
-        yield f"{kind}{'' if looks else ', blind'}, l = {size}", _kept(draw, size, maker(blind=not looks), looks)
+        yield (
+            f"{kind}{'' if looks else ', blind'}, l = {size}",
+            _kept(draw, size, maker(split="balanced" if looks else "blind"), looks),
+        )
 
 
 def _kept(draw: Callable[[int], Table], size: int, way: object, looks: bool) -> Callable[[int], Figures]:

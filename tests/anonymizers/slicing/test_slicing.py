@@ -377,7 +377,7 @@ def test_models_without_an_l_ask_for_no_guard():
     assert made[0].equals(made[1])
 
 
-BLIND = [sf.Slicing(blind=True), sf.OverlappingSlicing(blind=True)]
+BLIND = [sf.Slicing(split="blind"), sf.OverlappingSlicing(split="blind")]
 
 
 @pytest.mark.parametrize("slicing", BLIND, ids=lambda slicing: slicing.name)
@@ -420,12 +420,12 @@ def test_blind_slices_refuse_what_would_look_all_the_same():
         (sf.Slicing, {"protection": "matching"}, "looks at single records"),
         (sf.Slicing, {"columns": 1}, "2 or above"),
         (sf.OverlappingSlicing, {"columns": 1}, "2 or above"),
-        (sf.OverlappingSlicing, {"duplicate_sensitive": True}, "leave duplicate_sensitive or blind out"),
+        (sf.OverlappingSlicing, {"duplicate_sensitive": True}, "leave duplicate_sensitive out"),
     ):
         with pytest.raises(sf.PolicyError, match=words):
-            maker(blind=True, **options)
+            maker(split="blind", **options)
     rows = [("u", number, "x", "12"[number % 2]) for number in range(8)]
     for maker in (sf.Slicing, sf.OverlappingSlicing):
-        way = maker(blind=True, columns=[["a"], ["b", "s"], ["c"]])
+        way = maker(split="blind", columns=[["a"], ["b", "s"], ["c"]])
         with pytest.raises(sf.PolicyError, match="b would stand beside one"):
             sf.anonymize(table_of(rows), sf.ProbabilisticLDiversity(2), anonymizer=way)

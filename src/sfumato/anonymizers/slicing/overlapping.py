@@ -112,7 +112,7 @@ class OverlappingSlicing(ColumnsApart):
         less, see below.
     bins, discretization
         How numbers and dates are put into categories when correlation is measured, see :func:`sfumato.correlation`.
-    split, bucket_size, blind
+    split, bucket_size
         As in :class:`Slicing`.
 
     Raises
@@ -153,7 +153,6 @@ class OverlappingSlicing(ColumnsApart):
     discretization: Discretization = "equal-frequency"
     split: Split = "balanced"
     bucket_size: BucketSize = "guarded"
-    blind: bool = False
 
     def _mistakes(self) -> Iterator[str]:
         least = 1 + self.blind
@@ -162,7 +161,7 @@ class OverlappingSlicing(ColumnsApart):
         elif self.columns is not None and not is_whole_number(self.columns, least):
             yield f"overlapping-slicing: columns must be a whole number, {least} or above, or lists of attributes"
         if self.blind and self.duplicate_sensitive:
-            yield "overlapping-slicing: blind cuts need sensitive columns apart; leave duplicate_sensitive or blind out"
+            yield "overlapping-slicing: blind cuts keep sensitive columns apart; leave duplicate_sensitive out"
 
     def check(self, table: EncodedTable, models: Sequence[PrivacyModel]) -> None:
         """Raise PolicyError with everything that does not fit: columns and models."""

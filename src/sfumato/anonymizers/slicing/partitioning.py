@@ -48,7 +48,7 @@ BucketCheck = Literal["buckets", "matching"]
 
 BucketSize = Literal["guarded", "smallest"]
 
-Split = Literal["balanced", "median"]
+Split = Literal["balanced", "median", "blind"]
 
 MOST_MATCHES = 1 << 25
 """Pairs of a bucket and a vector that matches it, which are kept at a time at most."""
@@ -65,6 +65,11 @@ class ColumnsApart(Checked):
     promises: ClassVar[Subject | None] = "slices"
 
     columns: int | tuple[tuple[str, ...], ...] | None = None
+
+    @property
+    def blind(self) -> bool:
+        """Whether neither columns nor cuts hang on who has which sensitive value."""
+        return bool(getattr(self, "split", "") == "blind")
 
     def __post_init__(self) -> None:
         """Check the options against each other, and settle lists of columns as tuples."""
@@ -85,7 +90,7 @@ class ColumnsApart(Checked):
             if beside and len(beside) < len(column):
                 yield (
                     f"{self.name}: blind cuts need sensitive columns apart, and {', '.join(beside)} "
-                    "would stand beside one; list the sensitive ones in columns of their own, or leave blind out"
+                    "would stand beside one; list the sensitive ones in columns of their own, or take another split"
                 )
 
     def deal(self, problem: Problem, table: ColumnSource) -> Dealing:

@@ -77,7 +77,8 @@ class Slicing(ColumnsApart):
     split
         ``"balanced"``: cuts spread every sensitive value evenly over both halves. ``"median"``: values up to the median
         of an attribute go to one half (the paper's rule), which ends in far larger buckets where attributes hang
-        together with the sensitive ones.
+        together with the sensitive ones. ``"blind"``: neither columns nor cuts hang on who has which sensitive value:
+        sensitive attributes have a column of their own, and buckets are cut as blind Mondrian cuts classes.
     protection
         ``"buckets"``: the models hold in every bucket by itself, also against somebody who knows which bucket a person
         is in. ``"matching"``: they hold over all buckets that match a person, for every record (the paper's check) and
@@ -88,10 +89,6 @@ class Slicing(ColumnsApart):
         that comparing buckets teaches little beyond the l of the models (decision record 10); models without an l ask
         for nothing. ``"smallest"``: as long as the check allows (the paper's rule), which answers a little better, and
         lets a model that is learnt from all buckets beat 1/l.
-
-    blind
-        Let neither columns nor cuts hang on who has which sensitive value: sensitive attributes stand in a column of
-        their own, and buckets are cut as blind :class:`~sfumato.Mondrian` cuts classes, so that `split` says nothing.
 
     Raises
     ------
@@ -123,7 +120,6 @@ class Slicing(ColumnsApart):
     split: Split = "balanced"
     protection: BucketCheck = "buckets"
     bucket_size: BucketSize = "guarded"
-    blind: bool = False
 
     def _mistakes(self) -> Iterator[str]:
         return _column_mistakes(self)
@@ -206,9 +202,9 @@ def _column_mistakes(options: Slicing) -> Iterator[str]:
     elif columns is not None and not is_whole_number(columns, 1 + options.blind):
         yield f"slicing: columns must be a whole number, {1 + options.blind} or above, or lists of attributes"
     if options.blind and options.alpha not in (None, 1):
-        yield "slicing: blind cuts need sensitive columns apart (alpha = 1); leave alpha or blind out"
+        yield "slicing: blind cuts need sensitive columns apart (alpha = 1); leave alpha out, or take another split"
     if options.blind and options.protection == "matching":
-        yield 'slicing: protection="matching" looks at single records; leave it or blind out'
+        yield 'slicing: protection="matching" looks at single records; leave it out, or take another split than blind'
 
 
 def _notes(

@@ -1118,7 +1118,7 @@ class Minimality(Checked):
             figures,
             notes,
             "an algorithm that does not look at sensitive values when it forms classes or buckets: most with "
-            "blind=True; or a larger k, or a stricter model than the one that is needed",
+            "blind=True, slices with split='blind'; or a larger k, or a stricter model than the one that is needed",
         )
 
 
