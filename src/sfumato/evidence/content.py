@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.anonymizers.clustering.distinct import lower_bound
+from sfumato.anonymizers.clustering.bounds import lower_bound
 from sfumato.errors import InputError, PolicyError, VerificationError
 from sfumato.evaluation.attacks import CRITERIA
 from sfumato.evaluation.attacks.placement import place_people
