@@ -222,10 +222,7 @@ def _report_of_kind(
         suppression_limit=task.policy.suppression_limit,
         figures=dict(publication.figures),
         verification=verification,
-        limits=(
-            *publication.published.limits,
-            *limits_of_values(task.models, tuple(task.table.schema.sensitive)),
-        ),
+        limits=(*publication.published.limits, *_limits_of_values(task)),
         notes=(
             *task.table.remarks,
             *publication.notes,
@@ -545,14 +542,17 @@ def _as_read(generalized: GeneralizedTable) -> NDArray[np.int32]:
 
 
 def _limits(task: Task) -> tuple[str, ...]:
-    sensitive = tuple(task.table.schema.sensitive)
     of_people: tuple[str, ...] = ()
     if task.table.people is not None:
         from sfumato.published.checks.people import limits_of_people
 
-        of_people = limits_of_people(task.models, sensitive)
+        of_people = limits_of_people(task.models, tuple(task.table.schema.sensitive))
+    return (*_limits_of_values(task), *of_people)
+
+
+def _limits_of_values(task: Task) -> tuple[str, ...]:
     blind = getattr(task.anonymizer, "blind", False)
-    return (*limits_of_values(task.models, sensitive, blind=blind), *of_people)
+    return limits_of_values(task.models, tuple(task.table.schema.sensitive), blind=blind)
 
 
 def _report(

@@ -169,7 +169,9 @@ class DealingTask:
             suppression_limit=policy.suppression_limit,
             limits=(
                 *KINDS[self.deals.kind].limits,
-                *limits_of_values(self.problem.models, tuple(large.schema.sensitive)),
+                *limits_of_values(
+                    self.problem.models, tuple(large.schema.sensitive), blind=getattr(self.deals, "blind", False)
+                ),
             ),
             figures=dict(solved.dealing.figures),
             notes=(
