@@ -52,8 +52,8 @@ _HELD = 2_000_000
 """Points of a table of which several grains are held in memory at once."""
 _MOST_MOVED = 500_000
 """Points of a table in which they are moved: beyond, two moves for each would not be left."""
-_RUNGS, _ROUNDS = 30, 100
-"""Levels that points are moved between, and how often doublets are taken away from everybody afterwards."""
+_FEW_RUNGS, _RUNGS, _ROUNDS = 12, 30, 100
+"""Levels that points of small tables are tried at first, those that they are moved between, and how often doublets are taken away from everybody afterwards."""
 _WARMTH, _CHARGES = (0.1, 0.02), (0.3, 10.0)
 """How much more loss a move may cost, in points, and the charge for a person of a rare combination: first and last."""
 _NEAR = 0.15
@@ -322,8 +322,8 @@ def solve_traces(
     likely = _tried(table, demand, allowed, is_coarser and effort > 1, may_leave, progress)
     for _, grain, alive in likely[: max(1, min(effort, 6))]:
         usual = grain.place_level, grain.time_level
-        ladder = TraceLadder.of(table, demand, usual, _RUNGS * is_coarser)
         items = np.where(alive[grain.point_of], grain.rows.items[grain.point_of], -1).astype(np.int64)
+        ladder = TraceLadder.of(table, demand, usual, (_FEW_RUNGS if effort > _FEW_RUNGS else _RUNGS) * is_coarser)
         choice = ladder.choice(ladder.climb(items))
         gone = traces.height - len(choice.people(traces))
         least = min(least, gone)
