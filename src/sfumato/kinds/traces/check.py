@@ -351,6 +351,8 @@ class TraceKind(OwnKind[TraceStructure, PublishedTraces]):
     model = TracePrivacy
     numbers: ClassVar = {TRACE: pl.Int64}
     suppresses = True
+    evidence = "sfumato.kinds.traces.attack:evidence"
+    limits = "sfumato.kinds.traces.release:LIMITS"
 
     def read_structure(self, content: Mapping[str, Any]) -> TraceStructure:
         """Read how many people there are, and how places and times are written."""
