@@ -38,12 +38,15 @@ class SfumatoError(Exception):
     ----------
     problems : tuple of str
         The sentences, in the order in which they were found.
+    answers : mapping of str to str
+        For columns that something is asked about, the likeliest answer, as an option of the command line.
     """
 
     exit_code = 2
 
     def __init__(self, *problems: str) -> None:
         self.problems: tuple[str, ...] = tuple(without_credentials(problem) for problem in problems)
+        self.answers: dict[str, str] = {}
         super().__init__("\n".join(self.problems))
 
 
@@ -84,7 +87,9 @@ def raise_all(error: type[SfumatoError], problems: Iterable[str]) -> None:
 
 def said_of(source: str, error: SfumatoError) -> SfumatoError:
     """Return an error with the name of a source before every problem."""
-    return type(error)(*(f"{source}: {problem}" for problem in error.problems))
+    said = type(error)(*(f"{source}: {problem}" for problem in error.problems))
+    said.answers = error.answers
+    return said
 
 
 def raise_together(errors: Sequence[SfumatoError]) -> None:
@@ -92,8 +97,10 @@ def raise_together(errors: Sequence[SfumatoError]) -> None:
     if not errors:
         return
     types = {type(error) for error in errors}
-    error = types.pop() if len(types) == 1 else InputError
-    raise error(*(problem for error in errors for problem in error.problems)) from None
+    made = types.pop() if len(types) == 1 else InputError
+    together = made(*(problem for error in errors for problem in error.problems))
+    together.answers = {column: answer for error in errors for column, answer in error.answers.items()}
+    raise together from None
 
 
 def attempt(work: Callable[[], Result], errors: list[SfumatoError]) -> Result | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +115,8 @@ def test_memory_and_disk_find_the_same(tmp_path: Path) -> None:
 def test_the_command_stops_says_how_to_go_on_and_asks_once(table: Path, tmp_path: Path, engine: str) -> None:
     out, kept = tmp_path / "release", tmp_path / "policy.toml"
     code, err = run("anonymize", table, *ROLES, *MODELS, *MAKER, "--out", out, "--engine", engine)
-    assert (code, out.exists(), err.count("\n")) == (2, False, 2)
+    assert (code, out.exists(), err.count("\n")) == (2, False, 3)
+    assert "add this, and change what is not so: --set column.disease.spellings=merge --identifying remark\n" in err
     assert "--accept spellings:disease=REASON" in err
     assert "--accept free-text:remark=REASON" in err
     code, _ = run(
@@ -205,3 +207,31 @@ def test_a_marker_of_one_column_is_missing_there_alone(tmp_path: Path, suffix: s
     # The review takes the answer, too.
     assert "sentinels" in {one.name for one in sf.review(source).findings}
     assert "sentinels" not in {one.name for one in sf.review(source, policy.to_schema()).findings}
+
+
+ODD: dict[str, list[str]] = {
+    "post code": ["01067", "1068", "01099", "80331"],
+    "seen": [f"0{1 + i % 7}/0{1 + i % 5}/2020" for i in range(PEOPLE)],
+    "wage": ["1.200", "3.400", "900", "1.100"],
+    "born": [f"{1 + i % 28:02}{1 + i % 12:02}{1980 + i % 9}" for i in range(PEOPLE)],
+    "height": [*(str(150 + i) for i in range(30)), "tall"],
+    "who": [f"p{i}@example.org" for i in range(PEOPLE)],
+}
+"""Columns about which reading asks; one that is refused as quasi-identifying."""
+
+
+@pytest.mark.parametrize("left_out", ["who", "post code", "seen,wage,born,height,post code"])
+def test_one_line_of_answers_is_enough(tmp_path: Path, left_out: str) -> None:
+    odd = {name: values for name, values in ODD.items() if name not in left_out.split(",")}
+    columns = {name: [values[i % len(values)] for i in range(PEOPLE)] for name, values in odd.items()}
+    table = tmp_path / "odd.csv"
+    visits(**columns).write_csv(table)
+    words = ["anonymize", table, "--quasi", ",".join(["age", "sex", *odd]), *ROLES[2:], *MODELS, "--quiet"]
+    code, err = run(*words, "--out", tmp_path / "release")
+    asked = err.rstrip().split("\n")
+    assert code == 2
+    assert len(asked) == len(odd) + 3
+    *_, line = asked[-1].partition("change what is not so: ")
+    code, err = run(*words, *shlex.split(line), "--out", tmp_path / "release")
+    assert (code, err) == (0, "")
+    assert "remark" not in sf.open_release(tmp_path / "release").data.columns

@@ -152,19 +152,25 @@ def test_the_order_of_records_decides_nothing(table: Path) -> None:
     assert sf.review(frame).to_dict() == sf.review(mixed).to_dict()
 
 
-def test_a_proposed_policy_publishes_once_it_is_answered(table: Path) -> None:
-    found = sf.review(table)
+def test_a_proposed_policy_runs_at_once_and_says_what_it_has_answered(table: Path) -> None:
+    days = [f"{1 + i % 12:02}/{1 + i % 9:02}/1980" for i in range(PEOPLE)]
+    frame = visits().with_columns(birth=pl.Series(days), plz=pl.Series(["01067", "1068"] * (PEOPLE // 2)))
+    frame.write_csv(table)
     policy_file = table.with_name("policy.toml")
-    policy_file.write_text(proposed_policy(found))
-    assert sf.Policy.from_file(policy_file) == sf.Policy.propose(table)
-    assert "# Open: disease: " in policy_file.read_text()
-    answered = policy_file.read_text().replace("accept = []", 'accept = ["spellings:disease"]')
-    policy_file.write_text(answered)
+    policy_file.write_text(proposed_policy(sf.review(table)))
     policy = sf.Policy.from_file(policy_file)
+    assert policy == sf.Policy.propose(table)
+    told = policy_file.read_text()
+    for line in ("# Merged: disease: ", "# Left out until somebody answers: birth: ", "# Guessed: plz: "):
+        assert line in told
     release = sf.anonymize(sf.read_table(table, policy), policy, seed=1)
     assert [str(model) for model in policy.to_models()] != []
     assert release.report.verification.ok
-    assert set(release.data.columns) == {"age", "sex", "zip", "disease"}
+    assert set(release.data.columns) == {"age", "sex", "zip", "plz", "disease"}
+    assert not release.data["disease"].cast(pl.String).str.contains("F").any()
+    policy_file.write_text(told.replace('spellings = "merge"', ""))
+    with pytest.raises(sf.SfumatoError, match="spellings:disease"):
+        sf.anonymize(table, sf.Policy.from_file(policy_file))
 
 
 def test_numbers_that_hardly_repeat_are_told_as_if_they_did(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

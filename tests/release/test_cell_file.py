@@ -8,7 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import polars as pl
+import pyreadstat
 import pytest
 from tests.release.test_recipient import release_of, table_of
 from typer.testing import CliRunner
@@ -35,11 +37,11 @@ def test_every_form_is_recounted_in_every_format(form: str, tmp_path: Path) -> N
         assert json.loads((folder / "release.json").read_text())["cells"]["form"] == form
 
 
-def small(folder: Path, form: str, *, seed: int | None = None) -> Path:
+def small(folder: Path, form: str, *, format: str = "csv", seed: int | None = None) -> Path:
     frame = pl.DataFrame({"age": [20, 23, 31, 38] * 3, "sex": ["f", "m"] * 6, "ill": ["a", "b", "c"] * 4})
     schema = sf.Schema(quasi_identifying=["age", "sex"], sensitive=["ill"])
     release = sf.anonymize(frame, sf.KAnonymity(4), schema=schema, anonymizer=sf.Mondrian(), seed=1)
-    return release.save(folder, cells=form, seed=seed)  # type: ignore[call-overload, no-any-return]
+    return release.save(folder, format=format, cells=form, seed=seed)  # type: ignore[call-overload, no-any-return]
 
 
 def rewritten(folder: Path, change: Callable[[pl.DataFrame], pl.DataFrame]) -> Path:
@@ -75,6 +77,52 @@ def test_a_changed_file_is_found(form: str, column: str, tmp_path: Path) -> None
             sf.verify(folder)
     else:
         assert not sf.verify(folder).ok
+
+
+def test_policy_and_mark_name_the_same_cells(tmp_path: Path) -> None:
+    """Who takes the second file out of one of both, or changes its form or domain there, is found out."""
+    release = sf.anonymize(
+        pl.DataFrame({"age": [20, 23, 31, 38] * 3}),
+        sf.KAnonymity(4),
+        schema=sf.Schema(quasi_identifying=["age"], sensitive=[]),
+        anonymizer=sf.Mondrian(),
+        seed=1,
+    )
+    folder = release.save(tmp_path / "r", cells="bounds", domain={"age": (0, 120)})
+    policy, mark = folder / "policy.toml", folder / "release.json"
+    texts = policy.read_text(), mark.read_text()
+    assert 'cells = "bounds"' in texts[0]
+    assert sf.verify(folder).ok
+    plain = json.loads(texts[1])
+    del plain["cells"]
+    forms = "policy.toml says bounds, release.json says none", "policy.toml says none, release.json says bounds"
+    for toml, json_text, said in (
+        (texts[0], json.dumps({**plain, "format": 2}), forms[0]),
+        (texts[0].replace('cells = "bounds"\n', ""), texts[1], forms[1]),
+        (texts[0].replace('"bounds"', '"drawn"'), texts[1], "policy.toml says drawn"),
+        (texts[0].replace("120", "90"), texts[1], "domains of cells"),
+    ):
+        policy.write_text(toml)
+        mark.write_text(json_text)
+        found = sf.verify(folder)
+        assert not found.ok
+        assert said in " ".join(f"{check.promise} {check.detail}" for check in found.checks)
+    again = sf.Policy.from_mapping(__import__("tomllib").loads(texts[0]))
+    assert (again.output.cells, again.output.domain) == ("bounds", {"age": (0, 120)})
+
+
+def test_whole_numbers_stay_whole(tmp_path: Path) -> None:
+    """No point where the labels show none, in every format; a middle may lie between two whole numbers."""
+    for form in FORMS:
+        text = next(small(tmp_path / form, form, seed=1).glob("data-*.csv")).read_text()
+        assert (".0" in text) == (form == "midpoint"), form
+    drawn = {format: small(tmp_path / format, "drawn", format=format, seed=1) for format in FORMATS}
+    assert pl.read_parquet(drawn["parquet"] / "data-drawn.parquet")["age"].dtype == pl.Int64
+    (cell,) = openpyxl.load_workbook(drawn["xlsx"] / "data-drawn.xlsx").active["A2:A2"][0]
+    assert isinstance(cell.value, int)
+    _, facts = pyreadstat.read_sav(drawn["sav"] / "data-drawn.sav")
+    assert facts.original_variable_types["age"] == "F12.0"
+    assert all(sf.verify(folder).ok for folder in drawn.values())
 
 
 def test_a_missing_file_and_a_damaged_entry_are_refused(tmp_path: Path) -> None:

@@ -7,10 +7,14 @@ import re
 from collections import Counter
 from contextlib import suppress
 
+import numpy as np
 import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.classes.population_uniqueness import population_uniqueness
+from sfumato.numbers import percent
+from sfumato.studio.pages import ticks
 from sfumato.studio.routes.look import CLASS_BANDS, bars
 from studio.desks import opened, people
 
@@ -84,6 +88,60 @@ def test_a_column_and_a_cross_table_stand_before_and_after(studio):
     assert not any(value in hidden for value in values)
     assert studio.get("/look/1/seen?one=name").status_code == 404
     assert studio.get("/look/1/seen?one=").status_code == 404
+
+
+def test_rows_by_class_stand_together_with_the_size_of_each(studio):
+    grid = studio.get("/grid?of=1&by=class&count=500").json()
+    assert grid["names"][:2] == ["class", "records in it"]
+    assert grid["height"] == 120
+    places = [grid["names"].index(name) for name in ("age", "sex", "zip")]
+    cells = [tuple(row[place] for place in places) for row in grid["rows"]]
+    sizes, numbers = Counter(cells), [int(row[0]) for row in grid["rows"]]
+    assert [int(row[1]) for row in grid["rows"]] == [sizes[its] for its in cells]
+    assert len(set(zip(numbers, cells, strict=True))) == len(sizes) == len(set(numbers))
+    assert numbers == sorted(numbers)
+    assert [sizes[its] for its in cells] == sorted(sizes[its] for its in cells)
+    assert grid["rows"][5:7] == studio.get("/grid?of=1&by=class&start=5&count=2").json()["rows"]
+
+
+def test_uniques_of_a_population_are_estimated_from_the_class_sizes(studio):
+    quasi = ["age", "sex", "zip"]
+    sides = pl.read_csv(studio.desk.project.table), studio.desk.release(1)[1].published.data
+    sizes = [side.group_by(quasi).len()["len"].cast(pl.Int64).to_numpy() for side in sides]
+    page = studio.get("/look/1/population?people=2,400").text
+    chosen = [population_uniqueness(each, 120 / 2400).share for each in sizes]
+    shown = re.findall(r">2,400</th>.*?<td class=\"n\">(.*?)</td><td class=\"n\">(.*?)</td>", page, re.DOTALL)
+    assert shown == [tuple(percent(share, 3) for share in chosen)]
+    assert chosen[0] > chosen[1]
+    assert "at least 120" in studio.get("/look/1/population?people=119").text
+    assert studio.get("/look/1/population?people=many").status_code == 404
+
+
+def test_a_regression_stands_before_and_after(studio):
+    page = studio.get("/look/1/regression?target=age&on=sick&on=sex").text
+    original = pl.read_csv(studio.desk.project.table)
+    design = np.column_stack(
+        [np.ones(120), *((original[name] == value).to_numpy() for name, value in (("sick", "flu"), ("sex", "m")))]
+    )
+    for name in ("(intercept)", "sick", "sex"):
+        assert name in page
+    alone = studio.get("/look/1/regression?target=age&on=sex").text
+    fit = np.linalg.lstsq(design[:, [0, 2]], original["age"].to_numpy(), rcond=None)[0]
+    shown = re.findall(r'<td class="n">(-?[\d.]+) <span', alone)
+    # One of the two values of sex is the usual one; the slope has one sign or the other.
+    assert any(abs(abs(float(each)) - abs(fit[1])) < 0.01 for each in shown)
+    assert studio.get("/look/1/regression?target=age&on=age").status_code == 404
+    assert studio.get("/look/1/regression?target=sick&on=age").status_code == 404
+
+
+def test_marks_of_an_axis_are_round_and_end_within_it():
+    assert ticks(0) == []
+    for top in (0.037, 1, 7, 10, 99, 30_161, 5e-5):
+        numbers = [number for _, number in ticks(top)]
+        assert 3 <= len(numbers) <= 6
+        assert numbers[0] == 0
+        assert top * 0.6 < numbers[-1] <= top
+        assert all(round(place * top, 3) == pytest.approx(number, rel=0.01) for place, number in ticks(top) if top > 1)
 
 
 def test_lines_are_drawn_on_one_scale_and_nobody_is_left_out():

@@ -295,7 +295,9 @@ def test_runs_of_the_same_loss_and_risk_share_a_dot():
         {"loss": 0.5, "average_risk": 0.1},
         {"loss": 0.0, "average_risk": 0.2},
     ]
-    assert _dots(rows) == [("1, 2", 620.0, 155.0), ("3", 60.0, 50.0)]
+    drawn = _dots(rows)
+    assert (drawn.loss, drawn.risk) == (0.5, 0.2)
+    assert drawn.dots == [("1, 2", 1.0, 0.5), ("3", 0.0, 1.0)]
 
 
 @pytest.mark.slow

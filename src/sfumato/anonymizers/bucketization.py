@@ -255,11 +255,9 @@ def search_buckets(
     """Find buckets for a table with one sensitive attribute whose records as one bucket satisfy every model.
 
     For a size, buckets of as many different values are tried first, in the whole table or in parts of it, then values
-    dealt out evenly. With ``members="dealt"`` these are tried first, then buckets of different values merged into
-    buckets of that size. The size starts at what the models' `l` asks for, or at :func:`telling_little`, and rises
-    until every model holds; one bucket of all records always satisfies them. Sizes are doubled and then halved, so that
-    a smaller size which would do as well may be passed over where larger ones do not. Cost O(n log v) for each size
-    that is tried, and that of `cut`; models of l-diversity mostly take one.
+    dealt out evenly (with ``members="dealt"`` these come first, then merged ones). The size starts at what the models'
+    `l` asks for, or at :func:`telling_little`, and is doubled, then halved, so that a smaller one that would do may be
+    passed over. Cost O(n log v) for each size, and that of `cut`.
     """
     records = sort_records(table.sensitive_codes[:, 0], table.sensitive[0].cardinality, seed)
     asked = largest_l(models)
@@ -367,11 +365,7 @@ class BucketGroups:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SortedRecords:
-    """Records sorted by part and by sensitive value; those of one value in random order.
-
-    `records`, int64 (n,): record at each place. `starts`, int64 (v + 1,): where each value of each part begins; values
-    that do not occur may be empty. `parts`, int64 (p + 1,): first value of each part.
-    """
+    """Records sorted by part and value, those of one value in random order; where each value, and each part, begins."""
 
     records: NDArray[np.int64]
     starts: NDArray[np.int64]
@@ -395,13 +389,10 @@ class SortedRecords:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BucketAssignment:
-    """Which bucket each record is in.
+    """Which bucket each record is in, int32, from 0, none empty.
 
-    * `bucket_of`, int32 (n,): ``0 .. b-1``; every bucket has a record.
-    * `count`: number of buckets b.
-    * `joined`: records that were left over, and joined buckets without their value.
-    * `dealt`: whether the values were dealt out evenly, so that a bucket may have a value more than once.
-    * `parts`: number of parts whose records do not share buckets.
+    `joined`: records that were left over, and joined buckets without their value. `dealt`: whether a bucket may have a
+    value more than once. `parts`: how many parts share no buckets.
     """
 
     bucket_of: NDArray[np.int32]
@@ -445,10 +436,9 @@ def distinct_buckets(sorted_records: SortedRecords, size: int, seed: int | None)
 
 
 def dealt_buckets(sorted_records: SortedRecords, count: int) -> BucketAssignment:
-    """Deal the records out in the order of their values, one to each bucket in turn.
+    """Deal the records out in the order of their values, one to each bucket in turn: shares stay nearly the table's.
 
-    So every bucket has each value nearly as often as its share of the table, and the values of ordered attributes
-    evenly spread. A value that occurs at most `count` times is in no bucket twice.
+    A value that occurs at most `count` times is in no bucket twice.
     """
     bucket_at = (np.arange(sorted_records.height) % count).astype(np.int32)
     return BucketAssignment(_by_record(sorted_records, bucket_at), count, dealt=True)

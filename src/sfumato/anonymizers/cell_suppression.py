@@ -295,11 +295,7 @@ def _cost_note(cost: float, found: StarAssignment) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DistinctRows:
-    """Records that differ in some quasi-identifying value, in an order that the input's order has no part in.
-
-    `codes`, unsigned (m, q): rows rising. `weights`, int64 (m,): how often each occurs. `record_of`, int32 (n,): the
-    distinct record of each record.
-    """
+    """Records that differ in some value, in an order of their own: codes, how often each occurs, each record's row."""
 
     codes: NDArray[np.unsignedinteger]
     weights: NDArray[np.int64]
@@ -324,15 +320,10 @@ class Patterns:
 
 
 def patterns_of(distinct: DistinctRows, weights: NDArray[np.float64], starrable: NDArray[np.bool_], k: int) -> Patterns:
-    """Choose the patterns and find their groups.
+    """Choose patterns of stars, which cost `weights`, and find their groups; cost O(p m q).
 
-    * `distinct`: m records; all records that agree on the attributes which may not be starred must be at least `k`.
-    * `weights`, float64 (q,): cost of a star in each attribute, above 0.
-    * `starrable`, bool (q,): which attributes may be starred.
-    * `k`: fewest records of a group.
-
-    All patterns where there are at most 256, which is up to eight attributes. Beyond, a beam: for each number of stars
-    the few that satisfy most records which no pattern with fewer stars does. Cost O(p m q).
+    Records that agree on what may not be starred must be at least `k`. All patterns where there are at most 256.
+    Beyond, a beam: for each number of stars the few that satisfy most records which no pattern with fewer stars does.
     """
     free = int(starrable.sum())
     room = max(8, min(_MOST_PATTERNS, _MOST_CELLS // max(1, len(distinct.codes))))
@@ -413,11 +404,7 @@ def _every_projection(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StarAssignment:
-    """An assignment of records to patterns.
-
-    `counts`, int32 (m, p): records of each distinct one that take each pattern. `bound`: no assignment costs less.
-    `nodes`: nodes visited for a proof; 0 where none was tried.
-    """
+    """How many records of each distinct one take each pattern; none costs less than `bound`; nodes of a proof."""
 
     counts: NDArray[np.int32]
     cost: float
@@ -433,10 +420,9 @@ class StarAssignment:
 def search_stars(distinct: DistinctRows, patterns: Patterns) -> StarAssignment:
     """Assign every record to a pattern so that every group has none or at least k records, at a low cost.
 
-    Opening the cheapest groups first costs O(z) for z memberships, at most m · p. Then groups are opened and closed as
-    long as that helps, then at random with falling tolerance (simulated annealing). The search ends after a fixed
-    number of looks at members of groups, and its random numbers are always the same, so the result depends on the table
-    alone. The bound gives every record its cheapest pattern, as if all groups could have all their members.
+    First the cheapest groups are opened, O(z) for z memberships; then groups are opened and closed as long as that
+    helps, then by simulated annealing, always with the same random numbers and number of looks: the result depends on
+    the table alone. The bound gives every record its cheapest pattern.
     """
     choices = patterns.choices
     assigned = nothing_assigned(len(distinct.weights), patterns)
@@ -453,11 +439,7 @@ def search_stars(distinct: DistinctRows, patterns: Patterns) -> StarAssignment:
 
 
 def proof(distinct: DistinctRows, patterns: Patterns, found: StarAssignment) -> StarAssignment:
-    """Search for something cheaper until there is nothing, or too many nodes were visited.
-
-    Exponential in the number of records; what is found is proven for some tens of them, or where the cost meets the
-    bound at once.
-    """
+    """Search for something cheaper until there is nothing, or too many nodes were visited: exponential in records."""
     if found.proven:
         return found
     units = np.repeat(np.arange(len(distinct.weights), dtype=np.int32), distinct.weights)
@@ -506,9 +488,8 @@ def nothing_assigned(height: int, patterns: Patterns) -> Assigned:
 def _compatible_records(distinct: DistinctRows, patterns: Patterns) -> StarAssignment:
     """Find few stars after which every record is compatible with k records.
 
-    A starred record is compatible with its whole group, which has k records, and serves all its members. Groups where
-    few stars satisfy many records come first. Where it is cheaper, k − 1 records of nothing but stars serve everybody.
-    Cost O(z k) for z memberships.
+    A starred record serves all members of its group. Groups where few stars satisfy many come first; k − 1 records of
+    nothing but stars serve everybody, where that is cheaper. Cost O(z k) for z memberships.
     """
     last = int(np.searchsorted(patterns.choices.pattern_of, len(patterns.starred) - 1))
     return min((_found(distinct, patterns, first) for first in (0, last)), key=lambda found: found.cost)
@@ -525,12 +506,9 @@ def _found(distinct: DistinctRows, patterns: Patterns, first: int) -> StarAssign
 def _shared_combinations(distinct: DistinctRows, patterns: Patterns, found: StarAssignment, m: int) -> StarAssignment:
     """Find stars after which every combination of up to `m` values that is shown is shown by k records.
 
-    `distinct`, `patterns`: the records, and what they may be assigned to. `found`: a solution for k-anonymity, which
-    satisfies this too. `m`: most attributes of a combination, besides those that may not be starred. Returns: the
-    cheaper of two: that solution without the stars that are not needed, and the one that starts without stars and adds
-    them where combinations are too rare. The bound stars each record for the combinations that are too rare in the
-    original. Cost O(i p s) a sweep for i distinct records, p patterns and s subsets; sweeps are few. `found` comes back
-    where there are too many subsets to hold.
+    The cheaper of two: the solution `found` for k-anonymity without stars that are not needed, and one that adds stars
+    where combinations are too rare. The bound stars each record for the combinations that are too rare in the original.
+    Cost O(i p s) a sweep for i records, p patterns, s subsets; `found` where these are too many to hold.
     """
     starrable = patterns.starred[-1]
     free = np.flatnonzero(starrable)
@@ -644,10 +622,9 @@ def _chosen_patterns(counts: NDArray[np.int32], distinct: DistinctRows, seed: in
 def _choose_patterns(situation: _StarringProblem, chosen: _Chosen) -> _Chosen:
     """Star further until every class satisfies every model; −1 for those of strata where that is impossible.
 
-    Classes that satisfy the models stay. The other records try every pattern in order of cost, and a group of them is
-    settled where it satisfies the models. What is left is starred as far as may be, and so are as many classes besides,
-    the cheapest first, as it takes. Cost O(p (n + s)) for s pairs of class and sensitive value. Models are monotone:
-    two parts of one class that satisfy them do so together.
+    The records of other classes try every pattern in order of cost, and groups that satisfy the models stay. What is
+    left is starred as far as may be, with the cheapest classes that it takes. Cost O(p (n + s)). Two parts of a class
+    that satisfy monotone models do so together.
     """
     groups = situation.group_of(chosen).astype(np.int64)
     choices = np.where(situation.holding(groups) & (chosen >= 0), chosen, _UNSETTLED).astype(np.int32)

@@ -53,11 +53,7 @@ class DealtColumn:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DealtTable:
-    """A table with a row for each record, whose columns may have orders of their own.
-
-    `bucket_of`, integers (n,): published number of the bucket of each record. In each row all columns name records of
-    one. `leading`: whether the column of buckets is the first one, or the last.
-    """
+    """A table with a row for each record, whose columns may have orders of their own inside a published bucket."""
 
     columns: tuple[DealtColumn, ...]
     bucket_of: NDArray[np.integer]
@@ -66,10 +62,7 @@ class DealtTable:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BucketCounts:
-    """How often each sensitive value occurs in each bucket, sorted by bucket and value.
-
-    `buckets`, int64 (z,): published number. `codes`, int64 (z,): code of the value. `counts`, int64 (z,).
-    """
+    """How often each sensitive value occurs in each bucket, by published number and code, sorted."""
 
     buckets: NDArray[np.int64]
     codes: NDArray[np.int64]
@@ -87,11 +80,7 @@ class CountedTable:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dealing:
-    """The solution of an algorithm that :class:`Deals`.
-
-    `structure`: as the published kind says it. `counts`: None where sensitive values stand in `rows`. `notes`,
-    `figures`: see :class:`~sfumato.anonymizers.protocol.Publication`.
-    """
+    """The solution of an algorithm that :class:`Deals`; `counts`: None where sensitive values stand in `rows`."""
 
     rows: DealtTable
     structure: Mapping[str, Any]
@@ -106,10 +95,7 @@ class Deals(Publisher, Protocol):
 
     @property
     def by_sensitive_alone(self) -> bool:
-        """Whether it looks at nothing but sensitive codes, and draws everything else.
-
-        Then the table of a problem needs no quasi-identifying columns, and without a seed no canonical order.
-        """
+        """Whether it looks at sensitive codes alone, and draws the rest: without a seed any order will do."""
         ...
 
     def deal(self, problem: Problem, table: ColumnSource) -> Dealing:

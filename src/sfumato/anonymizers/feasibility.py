@@ -72,11 +72,7 @@ class FeasibleProblem:
 
     @property
     def least_size(self) -> int:
-        """A number of records that every class must have, whatever its values.
-
-        The largest k and l among the models, and 1 over the smallest share that a value may have. Algorithms that form
-        classes of a given size ask for this one, so that less is left to repair where k alone says little.
-        """
+        """A number of records that every class must have: the largest k, l and 1 over a share that a value may have."""
         return max(self.smallest, least_class_size(self.problem.models) or 1)
 
     @property
@@ -94,25 +90,12 @@ class FeasibleProblem:
 def feasible(problem: Problem, *, may_leave_out: bool = True) -> tuple[FeasibleProblem, ...]:
     """Find the records to search among: all of them, or those that satisfy the models together.
 
-    When the whole table breaks a model, no partition of it satisfies the model. Where the suppression limit allows it,
-    records of the sensitive values that are too frequent are then left out. As few as it takes leave a table that just
-    satisfies the models and cannot be cut; more of them leave room. So several choices come back, from the fewest to
-    the whole limit, and the caller takes the one that loses least.
-
-    Those who are left out share a few sensitive values. They stay in the problem with weight 0, so that classes cover
-    them like everybody else: what no class covers would otherwise point at them, and their value would be certain.
-
-    Parameters
-    ----------
-    problem
-        Models, records and suppression limit.
-    may_leave_out
-        Whether the algorithm can place records without counting them.
-
-    Raises
-    ------
-    UnsatisfiableError
-        One sentence per model that fails: what it asks, what the table reaches, what to relax.
+    When the whole table breaks a model, no partition satisfies it. Where the suppression limit allows it, records of
+    the sensitive values that are too frequent are left out. As few as it takes leave a table that just satisfies the
+    models and cannot be cut; more leave room. So several choices come back, from the fewest to the whole limit, for the
+    one that loses least. They stay in the problem with weight 0, so that classes cover them like everybody: what no
+    class covers would point at them, and their value would be certain. Refused with what each model asks, what the
+    table reaches, and what to relax.
     """
     rules = problem.rules
     failing = [model for model in (*problem.models, *problem.whole) if not model.holds(rules.whole).all()]
@@ -155,11 +138,10 @@ def _in_the_way(problem: Problem) -> list[str]:
 
 
 def balanced_records(problem: Problem) -> tuple[NDArray[np.int64], ...]:
-    """Choose records that satisfy the models as one class, by capping how many records have the same sensitive value.
+    """Choose records that satisfy the models as one class, by capping how many have the same sensitive value.
 
-    Returns: int64: the records to keep, rising; one choice for each amount of suppression, the fewest first. Which
-    records of a value are left out is random. Empty when the suppression limit does not suffice. Bisection over the
-    cap: O(n log n) per sensitive attribute.
+    One choice for each amount of suppression, the fewest first; empty where the limit does not suffice. Which of a
+    value go is random. By bisection: O(n log n) for each attribute.
     """
     table = problem.table
     kept = candidates = _without_guarded(problem, _without_most_records(problem))
@@ -182,11 +164,7 @@ def balanced_records(problem: Problem) -> tuple[NDArray[np.int64], ...]:
 
 
 def with_most_records(problem: Problem) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return how many records people have, and the people who would have to go so that nobody's share is too large.
-
-    Returns `records`, int64 (p,): the records of each person; empty where records are not counted by people; `gone`,
-    int64: the numbers of as few people as possible, those with the most records; everybody where nothing helps.
-    """
+    """Return the records of each person, if people count, and the fewest who have to go, most records first."""
     table = problem.table
     behind = table.apart or table.people
     wished = 0.0 if behind is None or behind.wishes is None else float(behind.wishes.max())

@@ -29,15 +29,9 @@ def lay_out_records(
 ) -> Records:
     """Lay the table out for a partitioning kernel, in an order that is not that of the table.
 
-    Records are equal when their quasi-identifying codes and all sensitive codes that a rule looks at are. Collapsed
-    records stand in the order of the hash of these codes, so that what kernels make of them, and of the first ones of
-    them, depends on the set of records alone. All records stand in the order of the hash of their quasi-identifying
-    codes, which tells nothing of sensitive ones.
-
-    * `table`, `rules`: what to lay out.
-    * `collapse`: whether equal records become one with a weight.
-    * `kept`, bool (n,): records that count; the others get weight 0. None: all count.
-    * `order`, int64 (n,): another order to lay records out in, a random one; not with `collapse`.
+    Collapsed records, equal in all that a rule looks at, stand in the order of the hash of these codes, so that what
+    kernels make of them depends on their set alone; all records in that of their quasi-identifying codes, which tells
+    nothing of sensitive ones, or in a random `order`. Those not `kept` get weight 0.
     """
     codes = table.codes
     if rules.codes.shape[1]:
@@ -68,15 +62,10 @@ def laid_out(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Records:
-    """Distinct records with weights, or all records with weight 1.
+    """Distinct records with weights, or all with weight 1: quasi-identifying codes, sensitive ones of rules, and zeros.
 
-    Letters: n original records, m records here, q + s codes each, padded to whole 64-bit words.
-
-    * `codes`, unsigned (m, padded): quasi-identifying codes, then the sensitive ones that a rule looks at, then zeros.
-    * `words`, uint64 (m, u): the same memory.
-    * `weights`, int32 (m,): original records each stands for.
-    * `rows`, int32 (m,): place of each record before it was moved.
-    * `record_of`, int32 (n,): the record that stands for each original one; None when each stands for itself.
+    `words`: the same memory as 64-bit words. `rows`: place of each before it was moved. `record_of`: who stands for
+    each original one; None: itself.
     """
 
     codes: NDArray[np.unsignedinteger]

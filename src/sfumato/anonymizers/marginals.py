@@ -204,16 +204,9 @@ def discovered_sets(
 ) -> tuple[tuple[str, ...], ...]:
     """Grow sets from the strongest pair on: each new attribute joins those of one set that it hangs together with most.
 
-    For sets of two this is the tree of largest total strength (Chow and Liu). Sets never form a circle, and a sensitive
-    attribute comes after all others, into one set, to which nothing is added afterwards.
-
-    * `names`: attributes, length a.
-    * `strengths`, float64 (a, a): symmetric; φ² of every pair.
-    * `sensitive`: those that are sensitive.
-    * `size`: attributes of a set, 1 or more; fewer where there are not so many.
-    * `count`: how many sets at most; None: until every attribute is in one.
-
-    Cost O(a² · c) for c subsets of ``size - 1`` attributes of the sets, at most ``a · size``.
+    For sets of two this is the tree of largest total strength, φ² (Chow and Liu). Sets never form a circle, and a
+    sensitive attribute comes after all others, into one set, to which nothing is added. Cost O(a² · c) for c subsets of
+    ``size - 1``, at most ``a · size``.
     """
     place_of = {name: place for place, name in enumerate(names)}
     quasi = [place_of[name] for name in names if name not in sensitive]
@@ -285,15 +278,9 @@ def _cut_values(
 ) -> _PublishedValues:
     """Cut the values of all attributes, the cut that tells most first, as long as every table stays within the models.
 
-    * `table`: records.
-    * `sets`: places of the quasi-identifying attributes of every table.
-    * `smallest`: records that every cell of a table must have, over all sensitive values.
-    * `satisfied`: tells for a table, given the cell of every record (int32, (n,)) and their number, whether all other
-      models hold. It must hold where all values are whole.
-
-    A cut that breaks a table now breaks it after any further cut, so that each is tried once. What is cut depends on
-    how often combinations occur, and not on the order of records. Cost O(n) for each cut that is tried and each table
-    of its attribute.
+    `satisfied` tells, by the cell of every record, whether all other models hold; `smallest`: records of a cell. A cut
+    that breaks a table now breaks it later, and is tried once. What is cut depends on how often combinations occur, not
+    on their order. Cost O(n) for each cut and each table of its attribute.
     """
     state = _State(table, sets, smallest, satisfied)
     used = sorted({place for members in sets for place in members})
@@ -380,12 +367,10 @@ def _whole(attribute: EncodedAttribute) -> _Piece:
 
 
 def cut_piece(attribute: EncodedAttribute, piece: _Piece, occurrences: NDArray[np.int64]) -> list[_Piece]:
-    """Cut a piece; an empty list when it cannot be.
+    """Cut a piece, first and last code; an empty list when it cannot be.
 
-    Where the missing value cannot be joined with some others it is cut off first. Then nodes of a hierarchy fall into
-    their children, numbers and dates into halves of the records, and of other categories the most frequent one is cut
-    off. `attribute`: what the codes mean. `piece`: first and last code. `occurrences`, int64 (cardinality,): records
-    that have each code.
+    A missing value that cannot join others goes first. Then nodes fall into children, numbers and dates into halves,
+    other categories into the most frequent and the rest.
     """
     low, high = piece
     if low == high:

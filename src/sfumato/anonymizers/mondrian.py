@@ -371,22 +371,13 @@ def _cut_blocks(
     records: Records, space: Space, rules: Any, options: Options, starts: NDArray[np.bool_], made: NDArray[np.int32],
     threads: int,
 ) -> str:  # fmt: skip
-    """Cut every block by the first margin with which all its classes satisfy the rules.
+    """Cut every block by the first margin with which all its classes satisfy the rules; returns a note.
 
-    Inside a block, sensitive values are counted for ranges as a whole, which a release shows anyway: the values of a
-    range are those of its classes together. Whether a range is cut follows from these counts, the quasi-identifying
-    values, and one margin for the block. So whoever runs the algorithm again learns of the block that smaller margins
-    did not do, and nothing of any single cut (decision record 11).
-
-    Small blocks, those of few classes, and those for which no margin does, are cut where no way to share their
-    sensitive values out could break a rule; not at all if a rule compares classes with the whole table.
-
-    * `records`, `space`, `rules`, `options`: as kernels read them; records are moved inside their blocks.
-    * `starts`, bool (m,): set at the first record of every block, then of every class.
-    * `made`: int32 (m, 3) or (0, 3): see :func:`sfumato.kernels.mondrian.mondrian.partition_range`.
-    * `threads`: upper bound; never changes the result.
-
-    Returns: a note for the steward.
+    Inside a block, sensitive values are counted for ranges as a whole, which a release shows anyway. Whether a range is
+    cut follows from these counts, the quasi-identifying values, and one margin for the block. So whoever runs the
+    algorithm again learns of the block that smaller margins did not do, and nothing of any single cut (decision record
+    11). Small blocks, and those for which no margin does, are cut where no way to share sensitive values out could
+    break a rule; not at all if a rule compares classes with the whole table.
     """
     bounds = [(int(low), int(high)) for low, high in pairwise([*np.flatnonzero(starts), records.height])]
 
@@ -470,11 +461,8 @@ def _regions_of(table: EncodedTable, partition: Partition, cuts: NDArray[np.int6
     """Return what the cuts leave to each class: regions that cover every value of the table's columns together.
 
     A range between two sides of a cut ends where the hierarchy has its highest border between them, or in the middle of
-    the codes that neither side has. Missing values are covered only where a class has one: a class that mixes missing
-    and present values covers everything, as always. `table`: n records, q attributes. `partition`: c classes, numbered
-    as the cuts laid them out. `cuts`, int64 (b, 4): attribute, first class, first class on the right, end of the
-    classes. Cost O(n q + c · depth), for attributes without order times their values; memory two bytes for each class
-    and value of an attribute without order.
+    the codes that neither has. A class that mixes missing and present values covers everything. Cost O(n q + c ·
+    depth), without order times the values, memory two bytes for each class and such value.
     """
     space, attributes = space_of(table.attributes), table.attributes
     tight = np.stack(class_boxes(partition.covered_by, table.codes, partition.count)).astype(np.int64)

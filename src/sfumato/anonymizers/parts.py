@@ -65,45 +65,17 @@ class RunsParts(Protocol):
 
 
 def solve_in_parts(solver: SolvesParts, problem: Problem, run: RunsParts) -> Partition:
-    """Solve a problem at once while it has at most `block_size` records, else block by block.
+    """Solve a problem at once while it has at most `block_size` records, else block by block, by `run`.
 
-    Blocks come from Mondrian cuts that are only made when both sides satisfy every model and have at least half of
-    `block_size` records; what strict cuts leave too large because of equal values is halved by relaxed ones. Every
-    block is then a problem of its own, with the rules of the whole one.
+    Blocks come from Mondrian cuts that are made when both sides satisfy every model and have at least half of
+    `block_size`; what equal values leave too large is halved by relaxed ones. Every block is a problem of its own, with
+    the rules of the whole; in it ``threads`` is 1 and nothing more may be suppressed. Where the solver names `strata`,
+    each is solved by itself. Where it is `blind` and a model looks at more than sizes, blocks are small, and each is
+    solved by sizes alone.
 
-    Where the solver names `strata`, each of these is solved by itself, in blocks where it is large. Where it is `blind`
-    and a model looks at more than sizes, blocks are small, and each is solved by sizes alone.
-
-    Parameters
-    ----------
-    solver
-        The algorithm, which knows nothing of blocks and strata.
-    problem
-        Models, records, limit. Inside a block ``threads`` is 1, nothing more may be suppressed and no progress is
-        reported.
-    run
-        What solves the blocks. Neither where it does so nor the order changes the result.
-
-    Returns
-    -------
-    Partition
-        Where blocks were made its notes say how many, and estimate what they cost: a few pairs of neighbouring blocks
-        are solved as one, and what is saved by that is extrapolated to all cuts (with few blocks, one of them is cut
-        once more instead). A block stays larger than `block_size` where no cut of it leaves two sides that satisfy the
-        models.
-
-    Raises
-    ------
-    UnsatisfiableError
-        When not even all records as one class satisfy the models, see
-        :func:`~sfumato.anonymizers.feasibility.feasible`; for strata, see
-        :func:`~sfumato.anonymizers.parts.strata_of`.
-    PolicyError
-        When an option does not fit the columns.
-
-    Notes
-    -----
-    The cut costs O(q n log(n / block_size)).
+    Neither where blocks are solved nor the order changes the result. Notes say how many there were, and estimate what
+    they cost: a few pairs of neighbours are solved as one, and what that saves is extrapolated to all cuts. The cut
+    costs O(q n log(n / block_size)).
     """
     # No part of the protocol: an anonymizer of somebody else's that knows no strata solves parts as before.
     names = getattr(solver, "strata", None)
@@ -224,10 +196,7 @@ def _note(blocks: Sequence[Block], cost: float | None, total: float) -> str:
 
 
 def least_loss_solution(table: EncodedTable, solutions: Sequence[Partition]) -> Partition:
-    """Return the solution with the least normalized NCP, suppressed records charged; the first of equal ones.
-
-    Classes are measured as intervals, common ancestors and value sets, however they will be published.
-    """
+    """Return the solution with the least normalized NCP, as ancestors and sets, suppressed records charged."""
     return min(solutions, key=lambda solution: normalized_certainty_penalty(recode(table, solution, TIGHT)))
 
 
@@ -315,11 +284,7 @@ def _ranges(starts: NDArray[np.bool_]) -> Iterable[tuple[int, int]]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Strata:
-    """The strata of a problem that satisfy every model, each a problem of its own.
-
-    `problem`: of the records in these strata. `rows`: int64, rising: these records in the problem as it was. `blocks`:
-    one for each stratum, its records counted in `problem`.
-    """
+    """The strata of a problem that satisfy every model, each a problem of its own; `rows`: their records, before."""
 
     problem: Problem
     rows: NDArray[np.int64]
@@ -349,13 +314,9 @@ class Strata:
 
 
 def strata_of(problem: Problem, names: Sequence[str]) -> Strata:
-    """Divide a problem by the values of some columns; what satisfies no model by itself is left out.
+    """Divide a problem by the values of some columns; what satisfies no model by itself is left out, as a whole.
 
-    `problem`: its suppression limit is for whole strata. `names`: quasi-identifying attributes. Raises ``PolicyError``
-    when a name is no quasi-identifying attribute, or records are people. Raises ``UnsatisfiableError`` when strata
-    break a model and hold more records than may be left out. Models that compare with the whole table compare with all
-    strata that stay. Where some are left out, the others are judged anew. Cost O(q n) for each time that some are left
-    out.
+    Models that compare with the whole table compare with all strata that stay, and judge anew. Cost O(q n) each time.
     """
     raise_all(PolicyError, _problems(problem.table, names))
     places = [place for place, attribute in enumerate(problem.table.attributes) if attribute.name in names]
@@ -519,12 +480,7 @@ class Partwise(Checked):
 
     @final
     def solve(self, problem: Problem) -> Partition:
-        """Partition the records: large tables in parts, which are spread over the threads of the problem.
-
-        Raises ``UnsatisfiableError`` when not even all records together satisfy the models, and leaving some of the
-        most frequent sensitive values out within the suppression limit does not change that. Raises ``PolicyError``
-        when an option does not fit the columns.
-        """
+        """Partition the records: large tables in parts, which are spread over the threads of the problem."""
         return solve_in_parts(self, problem, partial(as_done, threads=problem.threads))
 
     def part_solver(self, problem: Problem) -> Callable[[FeasibleProblem], Partition]:

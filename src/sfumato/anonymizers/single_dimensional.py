@@ -69,12 +69,7 @@ _THRIFT = 64.0
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TableCut:
-    """A table cut into regions: the range of codes that each code is published as, and the cell of each record.
-
-    Letters: m distinct records, q attributes. `low`, `stop`: int64 (cardinality,) for each attribute: codes ``low ..
-    stop-1`` are published together with each code. `cell_of`, int32 (m,): cell of each distinct record, −1 for those
-    that are suppressed. `cuts`: how many cuts were made.
-    """
+    """A table cut into regions: the codes ``low .. stop-1`` published with each, and each record's cell, or −1."""
 
     low: tuple[NDArray[np.int64], ...]
     stop: tuple[NDArray[np.int64], ...]
@@ -161,11 +156,7 @@ class CutGrid:
 
 
 def grid_of(start: FeasibleProblem, attributes: Sequence[EncodedAttribute]) -> CutGrid:
-    """Lay a problem out: distinct records, sorted by each attribute. Cost O(q n).
-
-    `start`: records that satisfy the models as one class. `attributes`: the table's, perhaps with a hierarchy in place
-    of none.
-    """
+    """Lay a problem out: distinct records that satisfy the models as one, sorted by each attribute. Cost O(q n)."""
     table = start.problem.table
     records = lay_out_records(table, start.rules, collapse=True, kept=start.kept)
     q, s = len(attributes), start.rules.codes.shape[1]
@@ -256,12 +247,7 @@ def _published_ranges(
 
 
 def _suppress_until_all_hold(partition: Partition, problem: Problem) -> Partition | None:
-    """Suppress classes until the published ones satisfy the models and the suppressed records are enough.
-
-    Models that compare with the published table judge it without the suppressed records. Classes that break a model go,
-    again and again; then the smallest ones, until the suppressed records are as many as a class needs. Returns: None
-    when the suppression limit does not allow it, or nothing would be left.
-    """
+    """Suppress classes until those left satisfy the models, judged anew, and are suppressed enough, smallest first."""
     smallest = smallest_allowed(problem.models)
     while 0 < partition.suppressed <= problem.suppression_limit and partition.count:
         statistics = statistics_of(problem.table, partition.class_of, partition.count)
@@ -282,11 +268,7 @@ def best_solution(problem: Problem, solutions: Iterable[Partition]) -> Partition
 
 
 def with_suppression(start: FeasibleProblem, solve: Callable[[int], Partition]) -> Iterator[Partition]:
-    """Solve without suppression, and again with it where the limit and the models allow what comes out.
-
-    `start`: where records have been left out already, they are all that is suppressed. `solve`: takes how many records
-    may be suppressed.
-    """
+    """Solve without suppression, and with it where nothing is left out yet, and the limit and models allow it."""
     yield solve(0)
     if start.kept is None and start.problem.suppression_limit:
         found = _suppress_until_all_hold(solve(start.problem.suppression_limit), start.problem)
@@ -395,10 +377,8 @@ def _made_hierarchies(attributes: tuple[EncodedAttribute, ...]) -> tuple[str, ..
 def _climb(grid: CutGrid, limit: int) -> TableCut:
     """Replace the children of a node by the node, where that costs least loss per gained anonymity.
 
-    `grid`: the problem. `limit`: records that may be suppressed. Returns: the state with the least loss among those
-    whose failing cells hold at most `limit` records; these records are suppressed. Without a limit the first state in
-    which every cell holds. Gained anonymity is the number of failing cells that there are less, plus 1. What a merge
-    gains is weighed again when its turn comes, and not before. Cost O(records of the nodes that are weighed), as a rule
+    The state of least loss among those whose failing cells, suppressed, hold at most `limit`; without a limit the first
+    without any. Gained are the failing cells that there are less, plus 1, weighed again when a merge's turn comes. Cost
     about O(q · height · m).
     """
     forest = _forest_of(grid.layout, grid.space, grid.nodes)

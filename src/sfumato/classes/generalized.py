@@ -48,12 +48,10 @@ def stars(texts: pl.Series) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GeneralizedColumn:
-    """One quasi-identifying attribute after recoding, class by class.
+    """One quasi-identifying attribute after recoding, class by class: c classes, g distinct generalized values.
 
-    Letters: c classes, g distinct generalized values.
-
-    A cell ``*`` covers everything, the missing value too: `low` is 0 and `high` is ``attribute.size``, whether a value
-    is missing or not. Its `level` is the height of the hierarchy, 1 without one.
+    A cell ``*`` covers everything, the missing value, too: `low` 0, `high` ``attribute.size``, `level` the height of
+    the hierarchy, or 1.
     """
 
     attribute: EncodedAttribute
@@ -132,11 +130,7 @@ class GeneralizedTable:
 
 
 def class_as_read(columns: Sequence[GeneralizedColumn], count: int, class_of: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the class that a reader puts each record into; int32, from 0.
-
-    Suppressed records are one more class, unless another one publishes nothing but ``*``, too. `columns`: what classes
-    publish. `count`: number of classes c. `class_of`: int32: class of some records, -1 where it is suppressed.
-    """
+    """Return the class that a reader puts each record into; int32, from 0. All that publishes but ``*`` is one."""
     starred = np.ones(count, dtype=np.bool_)
     for column in columns:
         starred &= stars(column.labels)[column.per_class]
@@ -145,12 +139,10 @@ def class_as_read(columns: Sequence[GeneralizedColumn], count: int, class_of: ND
 
 
 def covers(column: GeneralizedColumn, codes: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Tell which generalized values cover which codes.
+    """Tell which generalized values cover which codes; bool (g, m). Memory g · m bytes: pass few codes.
 
-    `column`: one attribute with g generalized values. `codes`: integers (m,): original codes; the missing value's is
-    ``attribute.size``. Returns: bool (g, m). A value set covers its members, ``*`` every value and the missing one,
-    anything else the codes from its lowest to its highest. A mean covers the range of its class; one that was read back
-    from a published frame covers only its two neighbours. Memory g · m bytes; pass few codes, or distinct ones.
+    A value set covers its members, ``*`` all, anything else the codes from its lowest to its highest. A mean covers the
+    range of its class; one that was read back only its two neighbours.
     """
     targets = np.asarray(codes, dtype=np.int64)
     if column.members is None:

@@ -14,27 +14,11 @@ from sfumato.kernels.grouping import KEY_BITS, column_maxima, first_records, gro
 
 
 def group_records(codes: NDArray[np.integer]) -> tuple[NDArray[np.int32], int]:
-    """Give equal rows of `codes` the same number, in order of first appearance.
+    """Give equal rows of `codes`, (n, q), the same number, in order of first appearance; int32 (n,), and how many.
 
-    Rows are packed into as few 64-bit keys as their bits fit into. All keys of a row are hashed together and compared
-    in full, so that the result is exact at any width.
-
-    Parameters
-    ----------
-    codes
-        Non-negative integers of at most 32 bits (n, q), row-major, n below 2**31.
-
-    Returns
-    -------
-    class_of : numpy.ndarray
-        int32 (n,): number of each row's group.
-    count : int
-        Number of groups.
-
-    Notes
-    -----
-    Cost O(n · q). Besides the result, memory is 16 to 32 bytes per distinct row, and 8 to 16 more for each key after
-    the first.
+    Rows are packed into as few 64-bit keys as their bits fit into, hashed together and compared in full: exact at any
+    width. Cost O(n · q). Besides the result, memory is 16 to 32 bytes per distinct row, and 8 to 16 more for each key
+    after the first.
     """
     bits = [int(maximum).bit_length() for maximum in column_maxima(codes)]
     runs = _runs(bits)
@@ -45,22 +29,7 @@ def group_records(codes: NDArray[np.integer]) -> tuple[NDArray[np.int32], int]:
 def distinct_records(
     codes: NDArray[np.unsignedinteger],
 ) -> tuple[NDArray[np.unsignedinteger], NDArray[np.int64], NDArray[np.int32]]:
-    """Collapse equal rows into one row with a weight.
-
-    Parameters
-    ----------
-    codes
-        Unsigned (n, q), row-major.
-
-    Returns
-    -------
-    distinct : numpy.ndarray
-        Same dtype (m, q): the distinct rows in order of first appearance.
-    weights : numpy.ndarray
-        int64 (m,): how often each occurs.
-    record_of : numpy.ndarray
-        int32 (n,): the distinct row of each row.
-    """
+    """Collapse equal rows: the distinct ones, by first appearance, their weights, and the row of each record."""
     record_of, count = group_records(codes)
     weights = np.bincount(record_of, minlength=count).astype(np.int64, copy=False)
     return codes[first_records(record_of, count)], weights, record_of
@@ -85,30 +54,12 @@ def _runs(bits: list[int]) -> list[tuple[int, int]]:
 class Regions:
     """The region of each class: for every attribute a range of codes, which may be wider than the class's own values.
 
-    Global recodings need it: a level of a hierarchy is published as a whole, whatever values a class happens to have.
-
-    Letters: c classes, q quasi-identifying attributes.
-
-    Attributes
-    ----------
-    low, high : numpy.ndarray
-        int32 (c, q): first and last code that each class covers. A node of a hierarchy is the range of its leaves. The
-        missing value alone is ``low == high == attribute.size``; ``*`` is 0 and ``attribute.size``, whether a value is
-        missing or not.
-    level : numpy.ndarray
-        int32 (c, q): level of the node, for attributes with a hierarchy, 0 for the missing value, the height for ``*``;
-        0 for the others.
-    sets : mapping of int to numpy.ndarray
-        For unordered attributes (by their place) whose classes cover any values, not a range of codes: bool
-        (c, size + 1), the missing value's last. Their `low` and `high` are not read.
-    between : bool
-        Whether intervals end between the values of the data and reach to the ends of the domain, so that no end is
-        anybody's value.
-
-    Raises
-    ------
-    ValueError
-        When the shapes differ: a fault of an anonymizer.
+    Global recodings need it: a level of a hierarchy is published as a whole. `low`, `high`: int32 (c, q), first and
+    last code; the missing value alone is ``low == high == attribute.size``; ``*`` is 0 and ``attribute.size``. `level`:
+    int32 (c, q), of the node; 0 without a hierarchy and for the missing value, the height for ``*``. `sets`: for
+    attributes whose classes cover any values, bool (c, size + 1), the missing value's last; their `low` and `high` are
+    not read. `between`: whether intervals end between the values of the data and reach to the ends of the domain, so
+    that no end is anybody's value.
     """
 
     low: NDArray[np.int32]

@@ -30,12 +30,10 @@ _MOST_AT_ONCE = 1 << 22
 
 
 def people_left(class_of: NDArray[np.int32], people: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Count, for the person of each record, the people who have a record in every class that the person is in.
+    """Count, for each record's person, the people who have a record in every class that the person is in; int64 (n,).
 
-    That many are left to somebody who knows all records of that person: who the records of a class are about can be
-    told of no other class. With one record each it is the people of the class. `class_of`: int32 (n,): class of each
-    record, −1 where it is suppressed. `people`: int32 (n,): number of each record's person. Returns: int64 (n,), the
-    person itself among them; 0 for who has no record left. Cost O(n log n), and for each set of several classes that
+    So many are left to somebody who knows all records of that person, itself among them; 0 for who has no record left.
+    With one record each it is the people of the class. Cost O(n log n), and for each set of several classes that
     somebody is in, as much as there are such sets of which one holds the class that fewest of them hold.
     """
     width = int(class_of.max(initial=0)) + 1
@@ -104,11 +102,7 @@ def _rarest(
 
 
 def statistics_of(table: EncodedTable, class_of: NDArray[np.int32], count: int) -> ClassStatistics:
-    """Count classes and their sensitive values, in people where the table is one of people.
-
-    `class_of`: int32 (n,): class of each of its records, −1 where it is suppressed. `count`: number of classes; every
-    one must have a record.
-    """
+    """Count classes, none of them empty, and their sensitive values, in people where the table is one of people."""
     if table.apart is not None:
         found = counted_people(class_of, count, table.apart.numbers, table.sensitive_codes, table.sensitive)
         wishes = table.apart.wishes
@@ -138,11 +132,8 @@ def counted_people(
 ) -> ClassStatistics:
     """Count the people of each class, their records and their sensitive values from the records themselves.
 
-    Somebody who is in several classes counts in each of them, and counts as often in the whole table. `class_of`: int32
-    (n,): class of each record, −1 where it is suppressed. `count`: number of classes c; every one must have a record.
-    `people`: int32 (n,): number of each record's person; equal numbers in different classes may be different people.
-    `sensitive_codes`: unsigned (n, s). `sensitive`: what the codes mean, length s. Cost O(n log n) for each sensitive
-    attribute.
+    Somebody who is in several classes counts in each, and as often in the whole table; equal numbers in different
+    classes may be different people. Cost O(n log n) for each sensitive attribute.
     """
     width = int(people.max(initial=0)) + 1
     pairs = class_of.astype(np.int64) * width + people
@@ -164,10 +155,7 @@ def counted_people(
 def with_totals_of_all(
     parts: Sequence[ClassStatistics], sensitive: Sequence[EncodedAttribute]
 ) -> list[ClassStatistics]:
-    """Give parts of a table, each counted by itself, the totals and the value numbers of all of them together.
-
-    `parts`: of :func:`counted_people`; nobody's class is in two of them. `sensitive`: what the codes of all parts mean.
-    """
+    """Give parts, each counted by itself and none sharing a class, the totals and numbers of values of all of them."""
     counts: list[dict[str, SensitiveCounts]] = [{} for _ in parts]
     for attribute in sensitive:
         own = [part.sensitive[attribute.name] for part in parts]
@@ -259,13 +247,10 @@ class Fingerprints:
 def fingerprints(
     class_of: NDArray[np.integer], people: NDArray[np.integer], codes: NDArray[np.integer], known: int
 ) -> Fingerprints | None:
-    """Look for everybody by each set of `known` of the person's values.
+    """Look for everybody by each set of `known` (1 to 3) values of the person; None: too many sets (MOST_SUBSETS).
 
-    `class_of`: integers (n,): class of each record, −1 where it is suppressed. `people`: integers (n,), from 0: the
-    person of each record; equal numbers in different classes may be different people. `codes`: integers (n, s), from 0:
-    the value of each record in every attribute that is known of; with several of them, a set may have values of any.
-    `known`: how many values somebody knows, 1 to 3. Returns: None: there are more than :data:`MOST_SUBSETS` sets to
-    look at. Exact. Cost O(w log w) for w sets of values, w = z where one value is known.
+    With several attributes in `codes`, a set may have values of any. Exact. Cost O(w log w) for w sets of values, w = z
+    where one value is known.
     """
     owner_of, members = _members(class_of, people)
     owner, item = _owned(owner_of, codes)
@@ -331,10 +316,7 @@ def _supports(
 def _sets(
     owner: NDArray[np.int64], number: NDArray[np.int64], ends: NDArray[np.int64], size: int
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield all sets of values that people have, as the row of a value of each and a number of each set.
-
-    All sets that begin with a value come at once, so that people who have the same set have it in the same piece.
-    """
+    """Yield all sets of values that people have, those with one first value at once: a row of each, and its number."""
     width = int(number.max(initial=0)) + 1
     order = np.argsort(number, kind="stable")
     after = (ends[owner] - np.arange(len(owner)) - 1)[order]

@@ -20,11 +20,7 @@ from sfumato.table.table import Table
 def people_of_regions(
     population: PeopleOfPopulation, places: Sequence[int], levels: Sequence[int], regions: NDArray[np.integer]
 ) -> NDArray[np.int64]:
-    """Count the people of a population in each region; int64 (c,).
-
-    `population`: with the nodes of its values. `places`, `levels`: some attributes, and the level of each. `regions`:
-    integers (c, p): a node of each of them, no two regions alike. Cost O((c + m) · p) for m distinct people.
-    """
+    """Count the people of a population in each region, no two alike; int64 (c,). Cost O((c + m) · p) for m distinct."""
     assert population.nodes is not None
     people = np.column_stack(
         [
@@ -50,10 +46,8 @@ def people_at_top(population: PeopleOfPopulation) -> NDArray[np.int64]:
 
 
 def among_population(encoded: EncodedTable, table: Table, people: Table) -> EncodedTable:
-    """Return an encoded table that knows its population.
+    """Return an encoded table that knows its population, which must hold everybody who is in the table.
 
-    `encoded`: the codes of `table`. `people`: as :func:`read_population` returns it. Raises ``InputError`` when some
-    records have values that the population has less often, or not at all: it must hold everybody who is in the table.
     People with the same values as some records are shared out among these as evenly as whole numbers allow, in an order
     that owes nothing to that of the input. Cost O((n + N) · q) for N people.
     """

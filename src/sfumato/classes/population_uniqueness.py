@@ -115,11 +115,10 @@ _NEAR = 0.01
 
 
 def sign_change(function: Callable[[float], float], low: float, high: float, near: float | None = None) -> float:
-    """Return where `function` becomes negative, or the end of the range where it does not change its sign.
+    """Return where `function` becomes negative, near a place; or the end of the range.
 
-    `function`: positive, then negative. `near`: a place in it near which the change is likely. Ridders' method: each
-    step asks the function twice, and about doubles the digits; one that finds nothing better halves the range. C. J. F.
-    Ridders, IEEE Transactions on Circuits and Systems 26(11), 1979.
+    Ridders' method: each step asks twice, and about doubles the digits; one that finds nothing better halves the range.
+    C. J. F. Ridders, IEEE Transactions on Circuits and Systems 26(11), 1979.
     """
     low, left, high, right = _around(function, low, high, near)
     if left <= 0:
@@ -371,10 +370,7 @@ def pitman_parameters(counts: SizeCounts) -> tuple[float, float]:
 
 
 def _by_newton(counts: SizeCounts) -> tuple[float, float] | None:
-    """Return where both slopes are 0, by Newton's method; None where it does not get there, or α is small.
-
-    It starts at the limit of large samples for α, the share of classes that are alone, with the best θ for it.
-    """
+    """Return where both slopes are 0, from the limit of large samples; None where it does not get there."""
     alpha = min(max(counts.of_size(1) / counts.total, _NEWTON), 1 - _NEWTON)
     theta = _theta(counts, alpha)
     for _ in range(_PITMAN_STEPS):

@@ -23,31 +23,13 @@ STARRED = -1
 class SensitiveCounts:
     """How often each sensitive value occurs in each class (compressed rows) and in the whole table.
 
-    Letters: c classes, v values of the attribute that occur in the table, z non-zero (class, value) pairs.
-
-    Attributes
-    ----------
-    name : str
-    kind : Kind
-        Numeric and date values are numbered in rising order, so that codes are ranks (ordered distance).
-    starts : numpy.ndarray
-        int64 (c + 1,): class ``i`` owns entries ``starts[i] .. starts[i+1]-1`` of the next two arrays.
-    values : numpy.ndarray
-        int32 (z,): value codes ``0 .. v-1``, rising inside a class.
-    counts : numpy.ndarray
-        int64 (z,): records of the class that have the value, ≥ 1; people, where these have several records.
-    totals : numpy.ndarray
-        int64 (v,): records (people) of the whole table that have the value, ≥ 1 each.
-    hierarchy : Hierarchy or None
-        For the hierarchical distance; leaf codes are given by `leaf_of`.
-    leaf_of : numpy.ndarray or None
-        int32 (v,): leaf of each value in `hierarchy`, −1 for the missing value (a leaf right under the root).
-    people : int or None
-        People in the whole table, each of whom may have several values; None: every record has one.
-    labels : polars.Series or None
-        Texts that values are named by, the leaves where there is a hierarchy. None: not known.
-    code_of : numpy.ndarray or None
-        int64 (v,): place of each value among them; the missing value comes after the last.
+    Letters: c classes, v values of the attribute that occur in the table, z non-zero (class, value) pairs. Numeric and
+    date values are numbered in rising order, so that codes are ranks. `starts`, int64 (c + 1,): class ``i`` owns
+    entries ``starts[i] .. starts[i+1]-1`` of `values`, int32 (z,), rising inside a class, and `counts`, int64 (z,): its
+    records, or people, with the value. `totals`, int64 (v,): those of the whole table, at least 1. `leaf_of`, int32
+    (v,): the leaf of each value in `hierarchy`, −1 for the missing value (right under the root). `people`: in the whole
+    table, where somebody may have several values. `labels`: texts that values are named by, the leaves where there is a
+    hierarchy; `code_of`, int64 (v,): place of each value among them, the missing value after the last.
     """
 
     name: str
@@ -100,26 +82,12 @@ class PresenceFound:
 class ClassStatistics:
     """Everything that a privacy model may use.
 
-    Attributes
-    ----------
-    sizes : numpy.ndarray
-        int64 (c,): records in each class; people, where these have several records.
-    sensitive : mapping of str to SensitiveCounts
-        One entry per sensitive attribute.
-    published : numpy.ndarray or None
-        int32 (c, q): for models of single values, a number for what each class publishes for each
-        quasi-identifying attribute, −1 for ``*``. None: not known, or not needed.
-    people : PeoplesRecords or None
-        Where people are counted: how many records they have. None: every record is a person of its own.
-    wished : numpy.ndarray or None
-        int64 (c,): the largest k that somebody in each class wishes for. None: nobody wishes.
-    wished_l : numpy.ndarray or None
-        The same for the l.
-    population : numpy.ndarray or None
-        int64 (c,): people of a population whom each class covers; while classes are sought, so many at least. None: no
-        population is known.
-    presence : PresenceFound or None
-        How surely these people are in the table, where that was worked out person by person.
+    `sizes`, int64 (c,): records in each class; people, where these have several records. `sensitive`: counts by
+    attribute. `published`, int32 (c, q): for models of single values, a number for what each class publishes, −1 for
+    ``*``. `people`: how many records people have; None: every record is a person. `wished`, `wished_l`, int64 (c,): the
+    largest k, or l, that somebody in each class wishes for. `population`, int64 (c,): people of a population whom each
+    class covers; while classes are sought, so many at least. `presence`: how surely they are in the table, where that
+    was worked out.
     """
 
     sizes: NDArray[np.int64]
@@ -151,13 +119,9 @@ def class_statistics(
 ) -> ClassStatistics:
     """Count classes and their sensitive values; suppressed records do not count, not even in the totals.
 
-    `class_of`: int32 (n,): class of each record, −1 where it is suppressed. `count`: number of classes c; every one
-    must have a record. `sensitive_codes`: unsigned (n, s). `sensitive`: what the codes mean, length s. `occurrences`:
-    for a part of a table, how often each code occurs in the whole one (:func:`value_occurrences`, added up over the
-    parts): totals and numbers of values are then those of the whole table, and :func:`joined` puts parts together.
-    Returns: values that no counted record has are left out, so that every total is at least 1.
-
-    Cost O(n + v + c) per sensitive attribute, by counting; nothing is sorted.
+    `occurrences`: for a part of a table, how often each code occurs in the whole one (:func:`value_occurrences`, added
+    up over the parts): totals and numbers of values are then those of the whole table, and :func:`joined` puts parts
+    together. Values that no counted record has are left out. Cost O(n + v + c) per sensitive attribute, by counting.
     """
     sizes = class_sizes(class_of, count)
     whole: Sequence[NDArray[np.int64] | None] = occurrences or [None] * len(sensitive)
@@ -179,11 +143,7 @@ def value_occurrences(
 
 
 def joined(parts: Sequence[ClassStatistics], *, all_of_them: bool = True) -> ClassStatistics:
-    """Put the statistics of parts of a table together: the classes of one part after those of the other.
-
-    `all_of_them`: whether the parts are the whole table. Raises ``ValueError`` when they are not, or were counted
-    without the totals of one whole table: a fault of the caller.
-    """
+    """Put the statistics of parts together, counted with the totals of one table: classes of one after the other's."""
     names = parts[0].sensitive
     published = [part.published for part in parts if part.published is not None]
     return ClassStatistics(
@@ -262,12 +222,7 @@ def as_one_class(statistics: ClassStatistics) -> ClassStatistics:
 def number_values(
     attribute: EncodedAttribute, occurrences: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Assign numbers to values that occur: measured values in rising order, others in code order, missing last.
-
-    `attribute`: what the codes mean. `occurrences`: int64 (cardinality,): how often each code occurs. Returns:
-    `value_of`: int32 (cardinality,): number of each code's value, −1 for codes that do not occur; `codes`: int64 (v,):
-    code of each value.
-    """
+    """Return the number of each value that occurs, measured ones rising, missing last (−1: none), and their codes."""
     order = _rising_codes(attribute)
     codes = order[occurrences[order] > 0]
     value_of = np.full(len(occurrences), -1, dtype=np.int32)
@@ -330,14 +285,9 @@ def counted_statistics(
     sensitive: Sequence[EncodedAttribute],
     occurrences: Sequence[NDArray[np.int64]] | None = None,
 ) -> ClassStatistics:
-    """Return what :func:`~sfumato.classes.statistics.class_statistics` returns where every row is there that often.
+    """Return what :func:`class_statistics` returns where row i of m stands for `records`, int64 (m,), at least 1 each.
 
-    Letters: m rows, c classes, s sensitive attributes. `class_of`: int32 (m,): class of each row, from 0. `count`:
-    number of classes c; every one must have a row. `records`: int64 (m,): how many records each row stands for, at
-    least 1; below 2**53 together. `sensitive_codes`, `sensitive`, `occurrences`: as there, for rows; occurrences count
-    records.
-
-    Cost O(m log m) per sensitive attribute.
+    Together they are below 2**53. Cost O(m log m) per sensitive attribute.
     """
     whole = occurrences or occurrences_of(records, sensitive_codes, sensitive)
     columns = zip(sensitive, sensitive_codes.T, whole, strict=True)

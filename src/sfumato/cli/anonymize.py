@@ -411,6 +411,7 @@ def _release(
     table: str, policy: Policy, method: Method, *, quiet: bool, read: Reader | None
 ) -> tuple[Release, tuple[str, ...]]:
     """Make the release; return it with what is to be said of columns that pass through it."""
+    from sfumato.cli.review import asked_together
     from sfumato.release.anonymize import anonymize as make_release
     from sfumato.release.task import passing_notes
     from sfumato.table.reading import read_table
@@ -418,7 +419,10 @@ def _release(
     _check_seed(method.seed)
     with progress_bar(quiet=quiet) as progress:
         progress("reading", 0, 1)
-        original = (read or read_table)(table, policy)
+        try:
+            original = (read or read_table)(table, policy)
+        except InputError as error:
+            raise asked_together(error, table, policy) from None
         release = make_release(original, policy, bound=method.bound, seed=method.seed, progress=progress)
     return release, passing_notes(original, {name for each in release.tables.values() for name in each.columns})
 

@@ -18,20 +18,7 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True)
 class Former:
-    """An option that is written otherwise now.
-
-    Attributes
-    ----------
-    flag : str
-    now : str
-        What is written instead.
-    apply : callable
-        Puts what it gave where the new form puts it.
-    kind : type
-        Of its values.
-    many : bool
-        Whether it may be repeated.
-    """
+    """An option that is written otherwise now: `now`; `apply` puts what it gave where that puts it."""
 
     flag: str
     now: str

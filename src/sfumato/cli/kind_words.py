@@ -85,11 +85,9 @@ class KindWords:
 def kind_policy_of(
     words: KindWords, check: Checks[Policy], options: Mapping[KeyPath, str], advice: Mapping[str, str]
 ) -> Policy:
-    """Make the policy that the options mean.
+    """Make the policy that the options mean, or raise with every mistake in the options and in the file.
 
-    `options`: what messages call a key that an option set. `advice`: what to say instead of certain problems. Raises
-    ``InputError`` when the policy file cannot be read. Raises ``PolicyError`` with every mistake in the options and in
-    the file.
+    `options`: what messages call a key that an option set. `advice`: what to say instead of certain problems.
     """
     from sfumato.policy.file import read_policy
 

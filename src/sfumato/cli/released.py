@@ -47,8 +47,7 @@ def release_problem(release: str) -> str | None:
 def policy_file(release: str, named: Path | None) -> Path:
     """Return the policy that says how to read the original: the one that is named, or the release's own.
 
-    Raises ``InputError`` when there is no release, or none is named for one in a database, which has no file. Raises
-    ``VerificationError`` when the release is no table of records, so that no such policy reads its original.
+    It is named for a release in a database, which has no file, and there is none for what is no table of records.
     """
     from sfumato.release.description import refuse_own_kind
     from sfumato.release.verify import mark_of

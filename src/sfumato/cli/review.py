@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from dataclasses import fields
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,14 +13,15 @@ import typer
 from sfumato.cli.options import AsJson, Original, Overwrite, PolicyFile, RoleOptions, Settings, option
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar, say_result
-from sfumato.errors import InputError, raise_all
+from sfumato.errors import InputError, SfumatoError, raise_all
 from sfumato.numbers import counted
 
 if TYPE_CHECKING:
     from sfumato.findings.answers import OpenFindings
     from sfumato.findings.review import Review
     from sfumato.policy.bridges import Bridge
-    from sfumato.table.schema import Schema
+    from sfumato.policy.policy import Policy
+    from sfumato.table.schema import Attribute, Schema
 
 EXAMPLES = {
     "review": """\b
@@ -65,7 +66,7 @@ def init(
     it, and publish with it. From an ARX project (.deid), a script with sdcMicro's calls (.R) or Amnesia's rules (.txt)
     it makes a policy, and says what differs.
     """
-    from sfumato.policy.proposal import proposed_policy
+    from sfumato.policy.proposal import answers_to_check, proposed_policy
     from sfumato.whole_files import PUBLIC, write_whole
 
     if str(out) != "-" and out.exists() and not overwrite:
@@ -82,7 +83,7 @@ def init(
         say(text.rstrip("\n"))
         return
     write_whole(out, text.encode("utf-8"), mode=PUBLIC)
-    complain([str(finding) for finding in found.severe])
+    complain([line for told in answers_to_check(found) for line in told.split("\n")])
     say(f"Policy written to {out}. Read it, then publish with: {command}")
 
 
@@ -110,7 +111,7 @@ def at_a_terminal() -> bool:
 def answers_of(error: OpenFindings, *, quiet: bool) -> dict[str, str]:
     """Ask somebody at a terminal about findings, and return a reason for each; raise the error without an answer."""
     if quiet or not error.findings or not at_a_terminal():
-        raise error
+        raise with_one_line(error)
     answers = {}
     for finding in error.findings:
         complain(str(finding).split("\n"))
@@ -122,6 +123,44 @@ def answers_of(error: OpenFindings, *, quiet: bool) -> dict[str, str]:
         answers.update(dict.fromkeys(finding.keys, reason.strip()))
     complain([f"answered; to be asked no more, --save-policy writes the answers down: {', '.join(answers)}"])
     return answers
+
+
+def with_one_line(error: SfumatoError) -> SfumatoError:
+    """Add the options that answer everything, where there are several; the person corrects what is not so."""
+    if len(error.answers) < 2:
+        return error
+    options = " ".join(dict.fromkeys(error.answers.values()))
+    return type(error)(*error.problems, f"to answer all at once, add this, and change what is not so: {options}")
+
+
+def asked_together(error: InputError, table: str, policy: Policy) -> SfumatoError:
+    """Add to what reading asks of columns what would stop the release of the others, so that nobody answers twice."""
+    from sfumato.findings.answers import OpenFindings
+    from sfumato.release.task import refuse_open_findings
+    from sfumato.table.layout import Reading
+    from sfumato.table.reading import read_table
+
+    if not error.answers:
+        return error
+    schema, later = _as_texts(policy.to_schema(), error.answers), SfumatoError()
+    try:
+        refuse_open_findings(read_table(table, schema, reading=Reading(**policy.reading())), policy, error.answers)
+    except OpenFindings as found:
+        later = found
+    except SfumatoError:
+        pass  # what else is wrong is said when these have been answered
+    together = type(error)(*error.problems, *later.problems)
+    together.answers = {**later.answers, **error.answers}
+    return with_one_line(together)
+
+
+def _as_texts(schema: Schema, names: Collection[str]) -> Schema:
+    from sfumato.table.schema import Attribute, Kind
+
+    def read(columns: Mapping[str, Attribute]) -> dict[str, Attribute]:
+        return {name: Attribute(kind=Kind.CATEGORICAL) if name in names else of for name, of in columns.items()}
+
+    return replace(schema, quasi_identifying=read(schema.quasi_identifying), sensitive=read(schema.sensitive))
 
 
 def _reviewed(table: str, how: tuple[Schema | None, dict[str, Any]], *, quiet: bool) -> Review:

@@ -28,19 +28,7 @@ _WRITE = "write settings as path=value, e.g. source.separator=;"
 
 @dataclass(frozen=True)
 class Setting:
-    """One key of a policy that the command line sets.
-
-    Attributes
-    ----------
-    path : tuple of str or int
-        Keys and list positions from the top of the policy.
-    value : object
-        A plain value; text where the command line has what TOML does not read.
-    typed : str
-        What messages call it: what was typed.
-    text : str or None
-        The value as it was typed; None where it was read by an option of its own.
-    """
+    """One key of a policy that the command line sets; `text`: as typed, None where an option of its own read it."""
 
     path: tuple[str | int, ...]
     value: Any
@@ -92,12 +80,9 @@ def plain_value(text: str) -> Any:
 def with_settings(
     mapping: Mapping[str, Any], settings: Sequence[Setting], problems: list[str]
 ) -> tuple[dict[str, Any], dict[tuple[str | int, ...], str]]:
-    """Put settings into a policy's plain values, one after the other.
+    """Put settings into a policy's plain values; returns them, and what messages call the keys that were set.
 
-    Returns
-    -------
-    tuple of dict
-        The values, and what messages call the keys that were set. A part of a wrong type stays for the check.
+    A part of a wrong type stays for the check.
     """
     result, names = dict(mapping), dict[tuple[str | int, ...], str]()
     for setting in settings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,9 @@ from sfumato.policy.policy import DEFAULT_ANONYMIZER, FORMER_ANONYMIZER, Policy
 
 
 def hierarchy_files(folder: Path, columns: Sequence[str]) -> tuple[dict[str, Path], list[str]]:
-    """Find the CSV of each column: named after it, or ending in ``_COLUMN``.
+    """Find the CSV of each column, named after it or ending in ``_COLUMN``; returns files, and problems.
 
     A file that fits several columns belongs to the longest name; one named exactly after a column takes precedence.
-    Returns: the file of each column that has one, and the problems: a column with several files, or no file for any
-    column. Raises ``InputError`` when the folder cannot be listed.
     """
     try:
         files = sorted(path for path in folder.iterdir() if path.suffix.lower() == ".csv")
@@ -106,11 +104,7 @@ class Words:
 
 
 def policy_of(words: Words) -> Policy:
-    """Make the policy that the options mean.
-
-    Raises ``InputError`` when the policy file or the folder of hierarchies cannot be read. Raises ``PolicyError`` with
-    every mistake in the options and in the file.
-    """
+    """Make the policy that the options mean, or raise with every mistake in the options and in the files."""
     mapping = spelled_out(read_policy(words.policy)) if words.policy else {}
     columns = mapping.get("columns")
     former = bool(words.policy) and not (isinstance(columns, Mapping) and "accept" in columns)
@@ -135,8 +129,18 @@ def policy_of(words: Words) -> Policy:
             mapping["anonymizer"] = {"name": name, **given}
     settings = [fitting(Policy, mapping, setting) for setting in settings]
     mapping, typed = with_settings(mapping, settings, problems)
+    _remove(mapping, all_names(words.roles.get("identifying")))
     names.update(typed)
     return _checked(mapping, names, problems)
+
+
+def _remove(mapping: Mapping[str, Any], names: Collection[str]) -> None:
+    """Take columns that ``--identifying`` removes out of the roles that other options give them: it can be added."""
+    columns: Any = mapping.get("columns")
+    for role, given in list(columns.items()) if isinstance(columns, dict) else ():
+        if role in {*ROLES} - {"identifying"} and isinstance(given, (dict, list)):
+            left = [name for name in given if name not in names]
+            columns[role] = {name: given[name] for name in left} if isinstance(given, dict) else left
 
 
 def columns_alone(words: Words) -> Policy:

@@ -244,11 +244,7 @@ _TITLES = {"loss": "Information loss", "count_error": "Median error of counts", 
 
 
 def draw_comparison(means: pl.DataFrame, vary: str) -> dict[str, str]:
-    """Draw every figure against what varies, and risk against loss.
-
-    `means`: one row for each anonymizer and value, with the figures. `vary`: name of the column of values. Returns:
-    name without ending → SVG. Raises ``PolicyError`` when matplotlib is not installed.
-    """
+    """Draw every figure against what varies, and risk against loss: name without ending → SVG."""
     drawn = {}
     for name in ("loss", "discernibility", "count_error", "seconds"):
         rows = means.drop_nulls(name) if name in means.columns else means.clear()
@@ -345,11 +341,7 @@ def frontier_of(rows: pl.DataFrame, risk: str, loss: str) -> pl.DataFrame:
 
 
 def dominated(means: pl.DataFrame, vary: str) -> Iterator[str]:
-    """Say which releases promise less than another one of the same anonymizer, and yet lose more.
-
-    `means`: one row for each anonymizer and value, with the figure ``loss``; without it there is nothing to say.
-    `vary`: the parameter that varies.
-    """
+    """Say which releases promise less than another one of the same anonymizer, and yet lose more."""
     if vary not in _STRICTER or "loss" not in means.columns:
         return
     for rows in means.drop_nulls("loss").partition_by("anonymizer", maintain_order=True):

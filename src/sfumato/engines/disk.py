@@ -65,11 +65,7 @@ class LaidOut:
 
 
 def lay_out(table: EncodedTable, values: RuleValues, folder: Path) -> LaidOut:
-    """Collapse equal records and put them in order, on disk.
-
-    `table`: codes in memory or mapped from disk, n below 2**31. `values`: what of the sensitive codes tells records
-    apart. `folder`: where files are made. Two passes over the records. Memory: a block, then one bucket at a time.
-    """
+    """Collapse equal records and order them, on disk: two passes, in memory a block, then one bucket at a time."""
     bits = max(0, (table.height - 1) // BUCKET).bit_length()
     counts = _deal(table, values, folder, bits)
     for codes in (table.codes, table.sensitive_codes):
@@ -182,18 +178,10 @@ def solve_on_disk(
     elsewhere: bool = False,
     folds: bool = False,
 ) -> SolvedOnDisk:
-    """Find the classes of a table, and what they publish.
+    """Find the classes of a large table, and what they publish; `solve` does it for a problem in memory.
 
-    * `anonymizer`: one that generalizes.
-    * `problem`: its table is ``large.encoded``.
-    * `recoding`: how classes are published.
-    * `folder`: a private one, for files.
-    * `solve`: solves a problem whose codes are in memory, and leaves out no more records than it allows.
-    * `elsewhere`: whether that is always wanted, as others do the work.
-    * `folds`: whether `solve` puts the records of each person together, in an order of its own.
-
-    Raises ``UnsatisfiableError`` when the models cannot be met within the suppression limit. Raises ``PolicyError``
-    when the algorithm needs what only a table in memory has.
+    `elsewhere`: whether that is always wanted, as others do the work. `folds`: whether `solve` puts each person's
+    records together.
     """
     if large.height > MOST_RECORDS:
         raise InputError(f"the table has more than {MOST_RECORDS:,} records, which is more than one release can have")

@@ -58,10 +58,8 @@ class OrderedColumns:
 def ordered_columns(large: LargeTable, seed: int | None, *, by_sensitive_alone: bool) -> OrderedColumns:
     """Take the codes that an algorithm looks at into memory, in the canonical order where that matters.
 
-    `large`: all records. `seed`: None: what is drawn is drawn from the operating system, so that the order before does
-    not matter to who does nothing but draw. `by_sensitive_alone`: whether nothing but sensitive codes is looked at; see
-    :class:`~sfumato.anonymizers.dealt.Deals`. What is left of the order of the input in ties of
-    :func:`~sfumato.table.row_order.canonical_order` tells records apart that are alike in all codes.
+    Without a seed it does not to who does nothing but draw. What ties leave of the input's order tells apart records
+    alike in all codes.
     """
     order = None if by_sensitive_alone and seed is None else canonical_order(large.encoded)
     encoded = large.encoded
@@ -93,11 +91,7 @@ class DealtParts:
         return PublishedColumns(names, {label: found.values for label, found in self._labels.items()})
 
     def numbers(self) -> Iterator[pl.DataFrame]:
-        """Yield the numbers of each part, as :meth:`PublishedColumns.frame` takes them.
-
-        A pass over the codes for each column of attributes. Memory: some forty bytes a record while the order of a
-        column is drawn, four of which stay, and one part of each column.
-        """
+        """Yield the numbers of each part, a pass over the codes a column; some forty bytes a record for a moment."""
         parts = []
         buckets: NDArray[np.integer] = np.empty(0, dtype=np.int32)
         for place, column in enumerate(self.dealt.columns):

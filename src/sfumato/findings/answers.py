@@ -15,7 +15,17 @@ from numpy.typing import NDArray
 
 from sfumato.errors import SchemaError
 from sfumato.findings.meaning import Values
-from sfumato.findings.review import NAMES, STOPPING, Finding, Profile, Severity, judged, profile_of, profile_of_typed
+from sfumato.findings.review import (
+    NAMES,
+    STOPPING,
+    Finding,
+    Profile,
+    Severity,
+    judged,
+    profile_of,
+    profile_of_typed,
+    removal,
+)
 from sfumato.table.columns import ValueReading
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.identification import Look, sort_by_name
@@ -31,10 +41,13 @@ class OpenFindings(SchemaError):
     findings: tuple[Finding, ...] = ()
 
     @classmethod
-    def of(cls, findings: Sequence[Finding], others: Sequence[str]) -> Self:
-        """Put problems that no answer settles before findings."""
-        error = cls(*others, *(finding.problem() for finding in findings))
+    def of(cls, findings: Sequence[Finding], others: Mapping[str, str]) -> Self:
+        """Put what no answer settles, of each column, before findings; what removes a column answers all about it."""
+        error = cls(*others.values(), *(finding.problem() for finding in findings))
         error.findings = () if others else tuple(findings)
+        error.answers = {name: removal(name) for name in others}
+        for finding in sorted(findings, key=lambda one: one.name == "spellings"):
+            error.answers = {**dict.fromkeys(finding.columns, finding.answers[0].option), **error.answers}
         return error
 
 

@@ -300,6 +300,8 @@ class ColumnReview:
     hierarchy: HierarchySpecification | None = None  # for codes whose own characters carry a tree
     # whether classes can publish it: not a text of which most values differ, unless it has a hierarchy
     can_be_classed: bool = True
+    # whether reading asks what its values are, and they are hardly text: somebody has to say it first
+    must_be_told: bool = False
 
     @property
     def meaning(self) -> Meaning:
@@ -498,6 +500,7 @@ class Profile:
     strays: int
     kind: Kind | None
     stray_key: str = ""
+    hardly_text: bool = False  # whether the question is likelier answered with another kind than text
 
     @property
     def few_numbers(self) -> tuple[float, ...] | None:
@@ -580,11 +583,11 @@ def _profile_of_texts(
         lost = int(rest_counts[~fits.to_numpy()].sum())
         lost_key = "\n".join(sorted(rest.filter(~fits)))
         rest, rest_counts = rest.filter(fits), rest_counts[fits.to_numpy()]
-    question = None
+    question, hardly_text = None, False
     try:
         typed = read_attribute(rest.alias(name), declared, reading)
     except InputError as error:
-        question = str(error)
+        question, hardly_text = str(error), "--categorical" not in error.answers.get(name, "")
         typed = read_attribute(rest.alias(name), Attribute(kind=Kind.CATEGORICAL), reading)
     numeric = typed.kind in (Kind.NUMERIC, Kind.DATE)
     sure = [mark for mark in marks if mark.sure or numeric]
@@ -595,7 +598,7 @@ def _profile_of_texts(
         typed = typed._replace(values=rest.alias(name))
     values = _values(name, typed.values, rest_counts, typed.kind, records)
     kind = None if question is not None or lost or (numeric and sure) else typed.kind
-    return Profile(values, records - known, tuple(marks), question, lost, kind, lost_key)
+    return Profile(values, records - known, tuple(marks), question, lost, kind, lost_key, hardly_text)
 
 
 def _values(name: str, values: pl.Series, counts: NDArray[np.int64] | None, kind: Kind, records: int) -> Values:
@@ -641,7 +644,9 @@ def _judged(
     tree = _tree(values, judgement)
     classed = tree is not None or values.kind is not Kind.CATEGORICAL or not look.is_mostly_distinct
     count = len(values.distinct)
-    column = ColumnReview(values.name, judgement, profile.kind, proposal, count, profile.missing, tree, classed)
+    column = ColumnReview(
+        values.name, judgement, profile.kind, proposal, count, profile.missing, tree, classed, profile.hardly_text
+    )
     role = None if schema is None else schema.roles.get(values.name)
     declared = declared_of(schema, values.name)
     # Sets of exact values would be published; ranges and labels of a hierarchy are not the values.
@@ -773,7 +778,7 @@ def _word_reading(columns: tuple[str, ...], counts: Counter[str], key: str, deta
 
 
 def _word_strays(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
-    listed = ",".join(columns)
+    listed = quote(",".join(columns))
     cells = counted(counts["records"], "cell")
     return f"All values are numbers or dates, but those of {cells}. Do these stand for a missing value?", (
         Answer("Count them as missing", _of_columns(columns, "strays=missing"), 'Attribute(strays="missing")'),
@@ -823,8 +828,13 @@ def _word_spellings(columns: tuple[str, ...], counts: Counter[str], key: str, de
 def _word_identity(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
     name = columns[0]
     return f"It looks like an identifier: {detail}.", (
-        Answer("Remove it", f"--identifying {name}", f"Schema(identifying=[{name!r}])"),
+        Answer("Remove it", removal(name), f"Schema(identifying=[{name!r}])"),
     )
+
+
+def removal(name: str) -> str:
+    """Return the option that removes a column."""
+    return f"--identifying {quote(name)}"
 
 
 def _word_free_text(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
@@ -833,7 +843,7 @@ def _word_free_text(columns: tuple[str, ...], counts: Counter[str], key: str, de
 
 
 def _word_codes(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
-    listed = ",".join(columns)
+    listed = quote(",".join(columns))
     return "The numbers seem to be codes. As numbers they are published as ranges.", (
         Answer("They are codes", f"--categorical {listed}", 'Attribute(kind="categorical")'),
         Answer("They are numbers", _of_columns(columns, "kind=numeric"), 'Attribute(kind="numeric")'),

@@ -37,11 +37,9 @@ def records_with(column: GeneralizedColumn, sizes: NDArray[np.int64]) -> NDArray
 
 
 def exact_sum(records: NDArray[np.int64], losses: NDArray[np.float64], suppressed: int = 0, charge: float = 0.0) -> int:
-    """Sum the losses of one attribute over all records, in units.
+    """Sum losses in [0, 1] of one attribute over the records that publish each value, in units; others at `charge`.
 
-    records : int64 (g,), losses : float64 (g,) in [0, 1]: how many records publish each generalized value, and what it
-    loses; every suppressed record is charged `charge`. Exact below 2**31 records, but for losses below 2**-10, which
-    are rounded to the unit.
+    Exact below 2**31 records, but for losses below 2**-10, which are rounded to the unit.
     """
     units = np.rint(np.ldexp(losses, 62)).astype(np.int64)
     upper, lower = int(records @ (units >> 31)), int(records @ (units & (2**31 - 1)))
@@ -56,11 +54,7 @@ def _column_sum(
 
 
 def _values_covered(column: GeneralizedColumn) -> NDArray[np.int64]:
-    """Count the original values that each generalized value stands for, int64 (g,).
-
-    Value sets of an attribute with a hierarchy count the leaves under their common ancestor: losses with a hierarchy
-    follow its tree, however the attribute is published.
-    """
+    """Count the values behind each generalized value; of sets with a hierarchy, the leaves of the common ancestor."""
     hierarchy = column.attribute.hierarchy
     if column.form is not Form.SET or hierarchy is None:
         return column.leaves.astype(np.int64)
@@ -95,16 +89,11 @@ Rule = Literal["auto", "tree", "set"]
 def under_rule(generalized: GeneralizedTable, rule: Rule = "auto") -> GeneralizedTable:
     """Return the table as a rule sees it, for any metric of cells.
 
-    `generalized`: a recoded table. `rule`: ``"auto"`` counts leaves under the common ancestor where an attribute has a
-    hierarchy, members of the value set where it has none. ``"tree"`` does the same but insists that every category has
-    a hierarchy. ``"set"`` counts the distinct values of a class everywhere, over the distinct values of the column, as
-    if there were no hierarchy. Numbers and dates without a hierarchy are measured by their range under every rule.
-    Raises ``PolicyError`` for another rule, or under ``"tree"`` naming every categorical attribute without a hierarchy.
-    Raises ``InputError``: under ``"set"``, when ancestors were read back from a published frame: the values of a class
-    are not known.
-
-    Under ``"set"`` a class that mixes missing and present values still publishes, and loses, the whole domain. Cost
-    O(n) for each attribute with a hierarchy under ``"set"``, else nothing.
+    ``"auto"`` counts leaves under the common ancestor where an attribute has a hierarchy, members of the value set
+    where it has none. ``"tree"`` insists that every category has a hierarchy. ``"set"`` counts the distinct values of a
+    class everywhere, over those of the column: refused where ancestors were read back from a published frame. A class
+    that mixes missing and present values still loses the whole domain. Numbers and dates without a hierarchy are
+    measured by their range. Cost O(n) for each attribute with a hierarchy under ``"set"``, else nothing.
     """
     if rule == "auto":
         return generalized
@@ -158,10 +147,7 @@ def _set_column(
 
 
 def changed_cells(generalized: GeneralizedTable) -> dict[str, int]:
-    """Count the cells of each attribute that are not published exactly, suppressed ones included.
-
-    A class mean counts as changed in every record of the class unless all its values are equal.
-    """
+    """Count the cells of each attribute not published exactly, or suppressed; a mean of unlike values changes all."""
     return {
         column.attribute.name: int(_column_sum(generalized, column, (column.level > 0).astype(np.float64), 1.0))
         for column in generalized.columns
@@ -217,10 +203,7 @@ Those of parts add up.
 
 
 def covered_counts(generalized: GeneralizedTable, frequencies: Sequence[NDArray[np.int64]]) -> list[Covered]:
-    """Count for each attribute the records whose published values cover equally many records of the original table.
-
-    `frequencies`: int64 for each attribute: how often each original code occurs in the whole table.
-    """
+    """Count for each attribute the records by how many original records their published value covers."""
     found = []
     for column, occurrences in zip(generalized.columns, frequencies, strict=True):
         records, covered = records_with(column, generalized.sizes), _covered_records(column, occurrences)
@@ -230,10 +213,7 @@ def covered_counts(generalized: GeneralizedTable, frequencies: Sequence[NDArray[
 
 
 def entropy_share(covered: Sequence[Covered], frequencies: Sequence[NDArray[np.int64]], suppressed: int) -> float:
-    """Return the normalized entropy of a table of which `suppressed` records are left out.
-
-    `covered`, `frequencies`: as :func:`covered_counts` returns and takes them.
-    """
+    """Return the normalized entropy of a table of which `suppressed` records are left out."""
     lost, most = map(sum, _entropies(covered, frequencies, suppressed))
     return lost / most if most else 0.0
 
@@ -282,10 +262,8 @@ def _between(counts: NDArray[np.int64], starts: NDArray[np.integer], stops: NDAr
 def iloss(generalized: GeneralizedTable, rule: Rule = "auto") -> float:
     """Sum (values covered − 1) / (values of the domain) over all cells, weighted; lower is better.
 
-    Intervals and means cover the distinct values of the data between their ends. A suppressed cell loses (|D| − 1) /
-    |D|, so that the sum stays below the number of cells by definition.
-
-    Xiao and Tao, "Personalized privacy preservation", SIGMOD 2006.
+    Intervals and means cover the values of the data between their ends; a suppressed cell loses (|D| − 1) / |D|. Xiao
+    and Tao, "Personalized privacy preservation", SIGMOD 2006.
     """
     return _weighted_sum(under_rule(generalized, rule), iloss_cells, iloss_suppressed)
 
@@ -326,11 +304,7 @@ def lm_cells(column: GeneralizedColumn) -> NDArray[np.float64]:
 
 
 def cell_penalties(column: GeneralizedColumn) -> NDArray[np.float64]:
-    """Return the penalty of each generalized value, float64 (g,) in [0, 1].
-
-    A range: its width over that of the domain. A category: 0 for one value, else the values covered over those of the
-    domain. ``*``: 1. A mean has no width, so it has the penalty of its class's range.
-    """
+    """Return the penalty of each generalized value: its range, or the values covered, over the domain; ``*``: 1."""
     if _is_ranged(column):
         return _width_shares(column)
     covered = _values_covered(column)
@@ -339,11 +313,7 @@ def cell_penalties(column: GeneralizedColumn) -> NDArray[np.float64]:
 
 
 def attribute_penalties(generalized: GeneralizedTable, rule: Rule = "auto") -> dict[str, float]:
-    """Return the mean penalty of each attribute over all original records, in [0, 1]; a suppressed cell is 1.
-
-    `generalized`: n original records. `rule`: how categories are counted; see
-    :func:`~sfumato.metrics.cell_losses.under_rule`.
-    """
+    """Return the mean penalty of each attribute over all original records, in [0, 1]; a suppressed cell is 1."""
     view = under_rule(generalized, rule)
     return {
         column.attribute.name: _column_sum(view, column, cell_penalties(column), 1.0) / generalized.height
@@ -372,12 +342,7 @@ def normalized_certainty_penalty(generalized: GeneralizedTable, rule: Rule = "au
 
 
 def peoples_penalty(generalized: GeneralizedTable, people: NDArray[np.int32], rule: Rule = "auto") -> float:
-    """Return the mean penalty of people: that of a person is the mean of its records; in [0, 1].
-
-    `generalized`: n original records. `people`: int32 (n,): the person of each. `rule`: how categories are counted; see
-    :func:`~sfumato.metrics.cell_losses.under_rule`. With one record each it is :func:`normalized_certainty_penalty`.
-    Cost O(n q).
-    """
+    """Return the mean over people of the mean penalty of each one's records; in [0, 1]. Cost O(n q)."""
     view = under_rule(generalized, rule)
     weights = sum(column.attribute.weight for column in view.columns)
     of_class = sum(column.attribute.weight * cell_penalties(column)[column.per_class] for column in view.columns)
@@ -421,10 +386,7 @@ def squared_error(generalized: GeneralizedTable) -> float:
 
 
 def explained(column: GeneralizedColumn, sums: NDArray[np.float64], sizes: NDArray[np.int64]) -> float:
-    """Return what the means of classes explain; those of parts add up.
-
-    sums : float64 (c,), :func:`centred_numbers` of the records of each class added up. sizes : int64 (c,).
-    """
+    """Return what the means of classes explain, by their sums and sizes; what those of parts do adds up."""
     restricted = ~column.unrestricted[column.per_class]
     return float(np.sum(sums[restricted] ** 2 / sizes[restricted]))
 

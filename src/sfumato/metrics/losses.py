@@ -136,11 +136,7 @@ class Losses:
         return card("Losses", note, *loss_parts(self))
 
     def lines(self, digits: int = DIGITS, *, of_classes: bool = False) -> list[str]:
-        """Write aligned lines for people: the table's figures, then each attribute's own.
-
-        `digits`: significant digits; counts stay whole. Losses between 0 and 1 are written as percentages.
-        `of_classes`: write only what the sizes of the classes tell.
-        """
+        """Write aligned lines for people: the table's figures, or those `of_classes` alone, then each attribute's."""
         rows = self.rows(digits, of_classes=of_classes)
         width = max(len(name) for name, _ in rows)
         return [f"{name:<{width}}  {text}" for name, text in rows]
@@ -178,15 +174,11 @@ class Losses:
 def measure_losses(
     generalized: GeneralizedTable, k: int, *, rule: Rule = "auto", labels: SensitiveCounts | None = None
 ) -> Losses:
-    """Measure everything that a recoding lost.
+    """Measure everything that a recoding lost; `k`: the class size that DM and C_avg refer to; `labels`: counts for CM.
 
-    `generalized`: a recoded table, or one that was read back from a published frame. `k`: the class size that DM and
-    C_avg refer to. `rule`: how categories are counted in NCP, ILoss and LM; see
-    :func:`~sfumato.metrics.cell_losses.under_rule`. `labels`: counts of the class label, for CM. Raises ``PolicyError``
-    or ``InputError`` when the rule does not fit the table, and for class means that were read back from a published
-    frame. They do not show the ranges of their classes, so every loss computed from them would be far too low.
-
-    Cost O(n) for the entropy and the squared error of each attribute, O(c) per attribute for everything else.
+    Raises when the rule does not fit, and for class means that were read back from a published frame: they do not show
+    the ranges of their classes, so every loss would be far too low. Cost O(n) for the entropy and the squared error of
+    each attribute, O(c) for everything else.
     """
     raise_all(InputError, _unknown_ranges(generalized))
     weights = {column.attribute.name: column.attribute.weight for column in generalized.columns}
@@ -200,11 +192,7 @@ def measure_losses(
 
 
 def losses_of(sums: LossSums, weights: Mapping[str, float], k: int, *, rule: Rule = "auto") -> Losses:
-    """Work out the losses that sums tell: all but the entropy, the squared error and CM.
-
-    `sums`: of the whole table: its own, or those of its parts added up. `weights`: of the attributes. `k`, `rule`: what
-    the sums were made with.
-    """
+    """Work out the losses that sums of a whole table, or of all parts, tell: not the entropy, squared error and CM."""
     cells, records = sums.cells, sums.records
     penalties = {name: cell.ncp / UNIT / records for name, cell in cells.items()}
     penalty = records * sum(weights[name] * share for name, share in penalties.items())
@@ -273,12 +261,7 @@ class LossSums:
 
 
 def loss_sums(generalized: GeneralizedTable, k: int, rule: Rule = "auto") -> LossSums:
-    """Add up what a table, or a part of one that has whole classes, lost.
-
-    `generalized`: a recoded table or part. `k`: the class size that DM refers to. `rule`: how categories are counted;
-    see :func:`~sfumato.metrics.under_rule`. Under ``"set"`` the sums of parts do not add up: it counts the values that
-    the records of the table have. Cost O(c) per attribute.
-    """
+    """Add up what a table, or a part of whole classes, lost; under ``"set"`` the sums of parts do not add up."""
     sizes = generalized.sizes
     large = sizes[sizes >= k]
     pairs = zip(generalized.columns, under_rule(generalized, rule).columns, strict=True)

@@ -38,14 +38,10 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Check:
-    """One promise and the outcome of its check.
+    """One promise, its outcome, what the table really has (`achieved`), and `detail` without any value of the table.
 
-    * `promise`: in words, e.g. ``"k-anonymity (k=5)"``.
-    * `achieved`: the values that the published table really has.
-    * `detail`: what was found, without any value of the table.
-    * `required`: whether verification fails while this is undecided. The suppression limit can never be decided.
-    * `of_population`: whether nobody can recount it without a table of the population.
-    * `of_original`: whether nobody can recount it without the records that were left out.
+    `required`: whether verification fails while it is undecided. `of_population`, `of_original`: whether nobody can
+    recount it without a population, or the records that were left out.
     """
 
     promise: str

@@ -45,12 +45,7 @@ from sfumato.table.encoding import (
 def of_people_apart(
     rules: RuleArrays, columns: Sequence[tuple[Codes, EncodedAttribute]], people: PeopleApart
 ) -> tuple[RuleArrays, Codes]:
-    """Return rules that read histograms of people and of their values, and the columns that are counted.
-
-    `rules`: as they are for single values. `columns`: the codes of each attribute that some rule looks at, unsigned
-    (n,), and what they mean. `people`: who the records are about. Returns: `codes`: Unsigned (n, s + 1): the person's
-    value for each attribute, then the person.
-    """
+    """Return rules that read histograms of people and their values, and the columns counted, the person last."""
     values = [int(np.count_nonzero(np.bincount(codes))) for codes, _ in columns]
     firsts = np.cumsum([0, *values], dtype=np.int64)
     counted, members = [], []
@@ -77,11 +72,7 @@ def of_people_apart(
 
 
 def among(rules: RuleArrays, codes: Codes) -> tuple[RuleArrays, Codes]:
-    """Give the places of some records new numbers, so that no place is without any of them.
-
-    `rules`: rules in which `codes` are places. `codes`: unsigned (m, s + 1): the columns of these records. Verdicts
-    about classes of these records stay as they are. Cost O(m log m) for each column.
-    """
+    """Give the places of some records new numbers, so that none is without them; verdicts on their classes stay."""
     found = [np.unique(column, return_inverse=True) for column in codes.T]
     members = [rules.members[rules.offsets[place] + own] for place, (own, _) in enumerate(found[:-1])]
     people = found[-1][0]
@@ -138,12 +129,7 @@ class _Counted(NamedTuple):
 def of_people(
     rules: RuleArrays, columns: Sequence[_SetColumn], people: PeopleOfTable
 ) -> tuple[RuleArrays, NDArray[np.unsignedinteger]]:
-    """Return rules that read histograms of sets, and the columns that are counted, unsigned (n, s).
-
-    `rules`: as they are for single values; their totals count people by value. `columns`: what people have of each
-    attribute that some rule looks at. `people`: how many records people have, and which k and l they wish for: further
-    columns, where some rule asks.
-    """
+    """Return rules that read histograms of sets, and the columns that are counted, with wishes where a rule asks."""
     counted = [_counted(*column) for column in columns]
     attributes, second = rules.attributes.copy(), rules.second.copy()
     asked = (
@@ -270,11 +256,10 @@ class CompiledRules:
 
 
 def compile_rules(models: Sequence[PrivacyModel], table: EncodedTable) -> CompiledRules:
-    """Compile `models` for the records of `table`, the whole table being all of them.
+    """Compile `models` for a whole table; raises when a model does not fit an attribute, or no search can go by it.
 
     Records that are suppressed later still count in the whole table here, so distances to it may differ from those in
-    the published table. The release is finally judged by its own statistics. Raises ``PolicyError`` when a model names
-    an attribute that does not exist or a distance that the attribute does not have, or when no search can go by it.
+    the published table, whose own statistics judge the release in the end.
     """
     everybody = np.zeros(table.height, dtype=np.int32)
     whole = statistics_of(table, everybody, 1)
@@ -303,12 +288,10 @@ def compile_rules(models: Sequence[PrivacyModel], table: EncodedTable) -> Compil
 def compile_counted(
     models: Sequence[PrivacyModel], table: EncodedTable, occurrences: Sequence[NDArray[np.int64]]
 ) -> tuple[RuleArrays, ClassStatistics, list[tuple[int, NDArray[np.int32]]]]:
-    """Compile `models` for a table whose sensitive values are counted already; no record is looked at.
+    """Compile `models` for a table whose sensitive values are counted already, `occurrences` of each code.
 
-    `models`, `table`: as :func:`compile_rules` takes them; every record is a person of its own. `occurrences`: int64
-    (cardinality,) for each sensitive attribute: how many records have each code. Returns: `values`: For each column of
-    :attr:`CompiledRules.codes` the sensitive attribute that it comes from, and the value behind each of its codes,
-    int32 (cardinality,). Raises ``PolicyError`` as :func:`compile_rules`.
+    Returns, besides, for each column of :attr:`CompiledRules.codes` its sensitive attribute and the value behind each
+    code.
     """
     rules = rules_of(models, table)
     whole, value_of = {}, {}
@@ -394,11 +377,10 @@ def _renumbered(value_of: NDArray[np.int32], places: NDArray[np.int64] | None) -
 def _on_one_scale(
     sensitive: Mapping[Column, SensitiveCounts], rules: Sequence[Rule], total: int
 ) -> tuple[list[NDArray[np.int64]], int]:
-    """Return the totals of columns so that those which are compared with add up to one number, and that number.
+    """Return the totals of columns so that those compared with add up to one number, and that number.
 
-    Kernels know one size of the whole table. Totals that were counted add up to `total`, declared shares to whatever
-    they add up to: each is multiplied by a whole number, so that nothing is rounded. Raises ``PolicyError`` when
-    products of the numbers would be too large for 64 bits.
+    Kernels know one size of the table. Declared shares add up to whatever they do: each is multiplied, so that nothing
+    is rounded. Refused where products would be too large for 64 bits.
     """
     compared = {rule.column for rule in rules if TRAITS[rule.code].relative}
     masses = {
@@ -421,11 +403,7 @@ def _on_one_scale(
 
 
 def rule_arrays(rules: Sequence[Rule], sensitive: Mapping[Column, SensitiveCounts], total: int) -> RuleArrays:
-    """Lay rules out as arrays.
-
-    `rules`: rules of all models. `sensitive`: the columns that they look at; histograms stand in this order. `total`:
-    records of the whole table.
-    """
+    """Lay rules out as arrays; histograms stand in the order of `sensitive`; `total`: records of the whole table."""
     columns = list(sensitive)
     fixed, guards = _marked([_with_code(rule, sensitive) for rule in rules], sensitive)
     trees = [

@@ -37,10 +37,7 @@ def class_of_pairs(counts: SensitiveCounts) -> NDArray[np.int64]:
 
 
 def ratios(counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the share of each value in its class over its share in the whole table; float64 (z,).
-
-    Products of integers are divided once, so that a ratio which is a short fraction is hit exactly.
-    """
+    """Return the share of each value in its class over that in the table, divided once: short fractions are exact."""
     total = counts.height
     shares: NDArray[np.float64] = counts.counts * total / (counts.totals[counts.values] * sizes[class_of_pairs(counts)])
     return shares
@@ -82,27 +79,13 @@ class _Numbering(NamedTuple):
 
 @dataclass(frozen=True)
 class View:
-    """How a model sees the values of an attribute: in which order, and beside which shares in the whole table.
-
-    Attributes
-    ----------
-    shares : Distribution or None
-        None: those of the records that are counted.
-    order : tuple of str or None
-        All categories in rising order; None: as the attribute has them.
-    """
+    """How a model sees values: in which order, all categories rising, and beside which shares (None: those counted)."""
 
     shares: Distribution | None = None
     order: tuple[str, ...] | None = None
 
     def numbering(self, counts: SensitiveCounts) -> _Numbering:
-        """Return new numbers for the values that occur and those that are declared.
-
-        Raises
-        ------
-        PolicyError
-            When values occur of which nothing is declared.
-        """
+        """Return new numbers for the values that occur and those declared; refused where some occur undeclared."""
         key = {"reference": self.shares, "order": self.order}
         names = {
             what: dict.fromkeys(_canonical(label, counts.kind) for label in declared)
@@ -120,10 +103,7 @@ class View:
         return _Numbering(labels, np.array([number[label] for label in own], dtype=np.int64))
 
     def seen(self, counts: SensitiveCounts) -> SensitiveCounts:
-        """Return the same counts with values, totals and places in the hierarchy as the model sees them.
-
-        Cost O(z log z) for z pairs of a class and a value.
-        """
+        """Return the same counts with values, totals and places in the hierarchy as the model sees them."""
         labels, places = self.numbering(counts)
         totals = np.zeros(len(labels), dtype=np.int64)
         if self.shares is None:
@@ -248,12 +228,7 @@ def _leaves(counts: SensitiveCounts, labels: Sequence[str]) -> NDArray[np.int32]
 
 
 def value_paths(counts: SensitiveCounts) -> NDArray[np.int32]:
-    """Return the node above each value at each level.
-
-    The missing value is a leaf right under the root: a node of its own at every level but the last. Returns: int32 (H +
-    1, v): node numbers, level 0 (the values themselves) to the root. H ≥ 1. Raises ``PolicyError`` when the attribute
-    has no hierarchy.
-    """
+    """Return the node above each value at each level, int32 (H + 1, v); the missing value is a leaf under the root."""
     if counts.hierarchy is None or counts.leaf_of is None:
         raise PolicyError(f"t-closeness: {counts.name!r} has no hierarchy; give it one or choose another distance")
     paths = counts.hierarchy.node_of[:, counts.leaf_of].astype(np.int32)
@@ -266,11 +241,7 @@ def value_paths(counts: SensitiveCounts) -> NDArray[np.int32]:
 
 
 def flat_tree(counts: SensitiveCounts) -> tuple[list[int], list[float]]:
-    """Write the tree as kernels read it: the values, then every node at which branches meet, children before parents.
-
-    Nodes with a single child move nothing and are left out. Returns: `parents`: Parent of each node, −1 for the top
-    one; `weights`: Height of each node over the height of the tree, 0 for a value.
-    """
+    """Write the tree as kernels read it: values, then nodes where branches meet; the parent (−1) and height of each."""
     paths = value_paths(counts)
     height = len(paths) - 1
     current = list(range(len(counts.totals)))

@@ -118,11 +118,7 @@ def smallest(rules: RuleArrays) -> int:
 
 
 def implied_size(rules: RuleArrays) -> int:
-    """Return the fewest records, or people, that a class needs by all that the rules say; no less than `smallest`.
-
-    So many different values need as many records. A person may have several values, so that of people only their number
-    and the share of a value say something.
-    """
+    """Return the fewest records, or people, that a class needs by the rules; so many values need as many records."""
     first, second = rules.first, rules.second
     bounds = [first[rules.codes == PROBABILISTIC], 1.0 / first[(rules.codes == ALPHA) & (first > 0)]]
     if not len(rules.members):

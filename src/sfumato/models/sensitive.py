@@ -28,10 +28,9 @@ from sfumato.models.says import CheckedModel
 
 
 class SensitiveModel(CheckedModel, ABC):
-    """A bound on one measure of the sensitive values of every class.
+    """A bound on one `measure` of the sensitive values of every class, from which all follows.
 
-    A model states its `measure`; what holds, what is achieved and what cannot be met follow from it. Subclasses are
-    frozen dataclasses whose last field is `attribute`.
+    `attribute` comes last.
     """
 
     attribute: str | None
@@ -72,10 +71,7 @@ class SensitiveModel(CheckedModel, ABC):
         return verdict
 
     def achieved(self, statistics: ClassStatistics) -> Sequence[Achieved]:
-        """Return the value of the worst class for each protected attribute.
-
-        Without classes nothing is bounded: infinite if more is better, else 0.
-        """
+        """Return the value of the worst class for each protected attribute; without classes infinite, or 0."""
         return [
             Achieved(self.bounded, self._worst(self.measure(counts, statistics.sizes)), counts.name)
             for counts in self._protected(statistics)
@@ -87,10 +83,7 @@ class SensitiveModel(CheckedModel, ABC):
         return [Rule(self.code, name, first, second) for name in self._selected(attributes)]
 
     def explain(self, statistics: ClassStatistics) -> str | None:
-        """Say why no partition of these records can satisfy the model, or None when one class of all does.
-
-        Merging classes never breaks a model, so what all records together fail, every partition fails.
-        """
+        """Say why no partition can satisfy the model, or None: what all records together fail, each one fails."""
         whole = as_one_class(statistics)
         reached = [
             (counts, measured[0])
@@ -166,10 +159,7 @@ class WholeTableModel(CheckedModel):
         """Return the model of classes that takes the place of this one where classes are made one by one."""
 
     def most_alone(self, records: int) -> float | None:
-        """Return the share of records alone in their class above which it does not hold, whatever the other classes.
-
-        None where there is none. Where all that may be alone are left out, nothing else is to break it.
-        """
+        """Return the share of records alone in their class above which it never holds; None: no such share."""
         return None
 
     def weakness(self, sizes: NDArray[np.int64], people: NDArray[np.int64] | None) -> NDArray[np.int64]:
@@ -219,11 +209,10 @@ def left_after(
     kept: NDArray[np.bool_],
     room: int,
 ) -> NDArray[np.bool_]:
-    """Leave classes out until all models hold: the weakest first, all that are equally weak at a time; bool (c,).
+    """Leave classes out, the weakest by the first model that fails first, equals at a time, until all hold; bool (c,).
 
-    `models`: the first that does not hold says which classes are weakest. `sizes`, `people`: int64 (c,). `kept`: bool
-    (c,): the classes to begin with. `room`: records that may be left out at most; where that does not suffice, nothing
-    is left. Cost O(c · s) for s different sizes. Nothing is left where nothing holds.
+    `room`: records that may go; where that does not suffice, or nothing holds, nothing is left. Cost O(c · s) for s
+    sizes.
     """
     kept, least = kept.copy(), int(sizes[kept].sum()) - room
     while kept.any():
@@ -323,10 +312,7 @@ class ComparingModel(SensitiveModel):
 
 
 def compared_with_original(models: Sequence[PrivacyModel], whole: ClassStatistics | None) -> list[PrivacyModel]:
-    """Return the models with the original records that some of them compare with.
-
-    whole : all original records as one class; None where all of them are published, and can be counted there.
-    """
+    """Return the models with the original as one class, where they compare; None: all are published."""
     asking = [model for model in models if isinstance(model, ComparingModel) and model.needs_original]
     if not asking:
         return list(models)

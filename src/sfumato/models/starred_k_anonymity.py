@@ -33,11 +33,7 @@ class _PublishedModel(CheckedModel):
 
     @abstractmethod
     def support(self, published: NDArray[np.int32], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return how many records share the relevant values of each class: the least, if there are several counts.
-
-        published : int32 (c, q), −1 for ``*``. sizes : int64 (c,). Returns float64 (c,), infinite where nothing is
-        counted.
-        """
+        """Return the fewest records that share the relevant values of each class; infinite where none count."""
 
     def holds(self, statistics: ClassStatistics) -> NDArray[np.bool_]:
         """Tell for each class whether the model holds for its records; bool (c,)."""

@@ -23,8 +23,7 @@ from sfumato.table.schema import is_measured
 def _equal_distance(counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the distance when any two values are equally far apart: ``½ Σ |p - q|``; float64 (c,).
 
-    All differences sum to zero, so half their absolute sum is the sum of the positive ones, and only values that a
-    class has can be positive. Cost O(z).
+    All differences sum to zero: half is the sum of the positive ones, which only a class's values can be. Cost O(z).
     """
     total = counts.totals.sum()
     own = sizes[class_of_pairs(counts)]
@@ -62,9 +61,8 @@ def _ordered_distance(counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDAr
 def _hierarchical_distance(counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the distance when two leaves are ``level(lowest common ancestor) / H`` apart; float64 (c,).
 
-    Level by level from the leaves, each node moves what its children have too much to those that have too little. A
-    node without a value of the class has no surplus and moves nothing, so only nodes above the pairs count. The
-    children's deficit is their surplus less the surplus of the node. Cost O(z log z + H · z).
+    From the leaves up each node moves what its children have too much to those that have too little, their surplus less
+    its own. Only nodes above the pairs have a surplus. Cost O(z log z + H · z).
     """
     paths = value_paths(counts)
     height = len(paths) - 1
@@ -182,12 +180,7 @@ class TCloseness(ComparingModel):
 
 
 def distance_code(code: int, counts: SensitiveCounts, *, ordered: bool = False) -> int:
-    """Settle which distance fits the attribute.
-
-    `code`: ``T_BY_KIND`` or the distance that was asked for. `ordered`: whether the order of its categories is given.
-    Raises ``PolicyError`` when ranks were requested and the attribute has no order. A missing hierarchy is found when
-    its tree is read.
-    """
+    """Settle which distance fits the attribute: the one asked for, or by kind; ranks need an order."""
     ordered = ordered or is_measured(counts.kind)
     if code == T_ORDERED and not ordered:
         raise PolicyError(f"t-closeness: {counts.name!r} has no order; give it one, or choose equal or hierarchical")

@@ -24,11 +24,7 @@ _ORIGINAL = {"reference": "original"}
 
 @dataclass(frozen=True)
 class Bridge:
-    """What was read.
-
-    `policy`: names the hierarchies by path. `hierarchies`: path → the text of a file that has to be written there; it
-    holds original values. `differences`: one sentence each.
-    """
+    """What was read: a policy, texts of hierarchies by path, which hold original values, and what differs."""
 
     policy: Policy
     hierarchies: Mapping[Path, str]

@@ -34,10 +34,7 @@ def policy_columns(schema: Schema) -> Columns:
 
 
 def column_contradictions(columns: Columns, schema: Schema) -> Iterator[str]:
-    """Name every role and every column's settings that differ between a policy and the table that was read.
-
-    The order of quasi-identifying columns counts, as it breaks ties. Columns that were not read make no difference.
-    """
+    """Name every role and setting that differs between a policy and a table; the order of columns counts."""
     read = policy_columns(schema)
     for role, found in (("quasi_identifying", read.quasi_identifying), ("sensitive", read.sensitive)):
         named: Mapping[str, Column] = getattr(columns, role)

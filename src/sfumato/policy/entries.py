@@ -95,11 +95,7 @@ class Entry(PolicyPart):
 
 
 class ForeignEntry(PolicyPart):
-    """A described value from outside the library: a policy carries it, and its text only names it.
-
-    If the library has a value of the same name, the text also has the parameters, since readers will take it for that
-    one.
-    """
+    """A value from outside the library: a policy carries it; its text only names it, or describes a namesake."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -129,11 +125,7 @@ def checked(
     names: Mapping[KeyPath, str] | None = None,
     mistakes: Sequence[Mistake] = (),
 ) -> PartType:
-    """Make a part of plain values.
-
-    `mapping`: its plain values, in their long form. `names`: what messages call certain keys. `mistakes`: mistakes that
-    were found before. Raises ``PolicyError`` with every mistake, one line each.
-    """
+    """Make a part of plain values, in their long form, or raise with every mistake, those found before among them."""
     found = list(mistakes)
     try:
         made = part.model_validate_json(as_json(mapping))
@@ -162,10 +154,7 @@ def _json_schema(part: type[PolicyPart], _: int) -> dict[str, Any]:
 
 @contextmanager
 def problems_reported(keys: Sequence[str]) -> Iterator[None]:
-    """Pass the problems that a described value finds in itself to pydantic, which goes on to the other keys.
-
-    A problem that starts with one of the `keys` is reported at that key.
-    """
+    """Pass the problems that a value finds in itself to pydantic, at one of the `keys` that they start with."""
     try:
         yield
     except SfumatoError as error:
@@ -189,10 +178,7 @@ def describing(what: str) -> Iterator[None]:
 def entry_for(
     described: type[Any], *, tag: str | None = None, name: str = "", short: Mapping[str, AlsoWritten] | None = None
 ) -> type[Entry]:
-    """Make the entry of the dataclass `described`; its key `tag` is `name` if there are several to choose from.
-
-    `short` names the fields that files may write in a short form.
-    """
+    """Make the entry of a dataclass, its key `tag` being `name` among several; `short` fields may be short in files."""
     hints = get_type_hints(described, include_extras=True)
     hints |= {field: Annotated[hints[field], form] for field, form in (short or {}).items()}
     tagged: dict[str, Any] = {tag: (Literal[name], ...)} if tag else {}
@@ -423,11 +409,7 @@ def published_hierarchy(entry: Any) -> Any:
 
 
 def moved_files(mapping: Mapping[str, Any], move: Callable[[str], str]) -> dict[str, Any]:
-    """Return a policy's plain values with `move` applied to the path of every file that it names.
-
-    These are hierarchies, a query, a population that is no database, and of ratings a list of sensitive issues. Values
-    of a wrong type stay unchanged.
-    """
+    """Return a policy's plain values with `move` applied to each path that it names; a wrong type stays."""
     moved = _with_hierarchies(mapping, lambda hierarchy: _moved(hierarchy, move))
     for part, key in (("source", "query"), ("sensitive", "file")):
         content = moved.get(part)
@@ -440,11 +422,7 @@ def moved_files(mapping: Mapping[str, Any], move: Callable[[str], str]) -> dict[
 
 
 def spelled_out(mapping: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a policy's plain values without short forms.
-
-    These are lists of columns, hierarchies that are just a path, and intervals with a single list of borders. Values of
-    a wrong type stay unchanged.
-    """
+    """Return a policy's plain values without short forms: of lists of columns, hierarchies, borders of intervals."""
     columns = mapping.get("columns")
     if not isinstance(columns, Mapping):
         return _with_hierarchies(mapping, _as_table)

@@ -14,11 +14,7 @@ from sfumato.whole_files import read_regular
 
 
 def read_policy(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read a policy file as plain values, unchecked; paths in it become relative to the current folder.
-
-    Raises ``InputError`` when the file cannot be read. Raises ``PolicyError`` when it is not TOML: where, what is
-    wrong, and how it is written right.
-    """
+    """Read a policy file as plain values, unchecked; paths become relative to this folder. Says where TOML is wrong."""
     path = Path(path)
     try:
         mapping = tomllib.loads(read_regular(path).decode("utf-8"))

@@ -67,11 +67,7 @@ def _suggestion(word: object, allowed: Sequence[str]) -> str:
 
 
 def spell(path: KeyPath, names: Mapping[KeyPath, str] | None = None) -> str:
-    """Write a path as a policy file does, e.g. ``models[1].k``.
-
-    `path`: keys and list positions, from the top. `names`: other names for the beginnings of paths, e.g. the option of
-    the command line that set it.
-    """
+    """Write a path as a policy file does, e.g. ``models[1].k``; `names`: other names for beginnings, e.g. an option."""
     names = names or {}
     length = next((end for end in range(len(path), 0, -1) if path[:end] in names), 0)
     written = names.get(path[:length], "")
@@ -81,11 +77,7 @@ def spell(path: KeyPath, names: Mapping[KeyPath, str] | None = None) -> str:
 
 
 def mistakes_of(error: ValidationError, schema: _Node) -> list[Mistake]:
-    """Translate what pydantic found, one mistake for each place.
-
-    `error`: raised by a model whose JSON Schema is `schema`. `schema`: tells which keys are allowed where, and which
-    steps of a location are not keys.
-    """
+    """Translate what pydantic found, one mistake a place; `schema` tells which keys are allowed where."""
     found: dict[KeyPath, list[str]] = {}
     for detail in _causes(error):
         for mistake in _translated(detail, schema):

@@ -280,6 +280,9 @@ class Policy(WholePolicy):
             update={"columns": columns, **dict.fromkeys(("threads", "population", "subset", "context")), "wishes": ()}
         ).to_mapping()
         del mapping["source"]
+        # A folder says itself which cells lie beside its labels.
+        for name in ("cells", "labels", "domain"):
+            mapping["output"].pop(name, None)
         return tomli_w.dumps(mapping)
 
     @property

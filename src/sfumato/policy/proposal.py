@@ -26,9 +26,10 @@ def proposed_policy(
     reading: Mapping[str, Any] | None = None,
     command: str = "sfumato anonymize TABLE --policy FILE --out RELEASE",
 ) -> str:
-    """Write a policy file with a reason beside each choice; it runs as it is, or its remarks say what is open.
+    """Write a policy file with a reason beside each choice; it asks nothing when it runs.
 
-    Columns for which nothing speaks are left out of the release (``others = "drop"``) and listed in a remark.
+    Columns for which nothing speaks are left out of the release (``others = "drop"``) and listed in a remark, as are
+    those of which somebody has to say first what their values are.
 
     Parameters
     ----------
@@ -44,16 +45,11 @@ def proposed_policy(
     Roles, kinds, marks of missing values and models are proposals: distinct l-diversity with l = 2 for what looks
     sensitive and has two values or more, and k-anonymity with k = 5. Nothing is promised to columns that it leaves out.
     """
-    roles = {role: [column for column in review.columns if _role(column) is role] for role in _WRITTEN}
-    if not roles[Role.QUASI_IDENTIFYING]:
-        rest = [column for column in review.columns if column.role is None]
-        # Codes would be published in sets of their values.
-        rest.sort(key=lambda column: (not column.can_be_classed, column.judgement.is_code))
-        roles[Role.QUASI_IDENTIFYING] = rest[:1]
+    roles = _roles(review)
     taken = {column.name for columns in roles.values() for column in columns}
     others = [column.name for column in review.columns if column.name not in taken]
     parts = [
-        *_head(review, command, {column.name for column in roles[Role.SENSITIVE]}),
+        *_head(review, command),
         *_models(roles[Role.SENSITIVE]),
         *_ANONYMIZER,
         *_source(review, reading or {}),
@@ -62,23 +58,49 @@ def proposed_policy(
     return "\n".join(parts) + "\n"
 
 
+def _roles(review: Review) -> dict[Role, list[ColumnReview]]:
+    roles = {role: [column for column in review.columns if _role(column) is role] for role in _WRITTEN}
+    if not roles[Role.QUASI_IDENTIFYING]:
+        rest = [column for column in review.columns if column.role is None and not column.must_be_told]
+        # Codes would be published in sets of their values.
+        rest.sort(key=lambda column: (not column.can_be_classed, column.judgement.is_code))
+        roles[Role.QUASI_IDENTIFYING] = rest[:1]
+    return roles
+
+
 def _role(column: ColumnReview) -> Role | None:
     role = None if column.role is None else column.role.role
-    if column.meaning is Meaning.EMPTY or (role is Role.QUASI_IDENTIFYING and not column.can_be_classed):
+    if role is Role.IDENTIFYING:
+        return role
+    if column.meaning is Meaning.EMPTY or column.must_be_told:
         return None
-    return role
+    return None if role is Role.QUASI_IDENTIFYING and not column.can_be_classed else role
 
 
-def _head(review: Review, command: str, sensitive: set[str]) -> Iterator[str]:
+def answers_to_check(review: Review) -> list[str]:
+    """List the questions that a proposed policy answers, or for which it leaves a column out, with other answers."""
+    roles = _roles(review)
+    sensitive = {column.name for column in roles[Role.SENSITIVE]}
+    published = {column.name for column in roles[Role.QUASI_IDENTIFYING]} | sensitive
+    told = []
+    for finding in review.findings:
+        columns = {*finding.columns}
+        if finding.name in ("reading", "strays") and columns & published:
+            told.append(f"Guessed: {finding}")
+        elif finding.name == "spellings" and columns & sensitive:
+            told.append(f"Merged: {finding}")
+        elif finding.name == "reading" and any(review[name].must_be_told for name in columns):
+            told.append(f"Left out until somebody answers: {finding}")
+    return told
+
+
+def _head(review: Review, command: str) -> Iterator[str]:
     yield f"# A first policy for {review.source}: {review.records:,} records, {len(review.columns)} columns."
     yield "# Read it, correct what is wrong, and publish with:"
     yield f"#   {command}"
-    spellings = (each for each in review.findings if each.name == "spellings" and sensitive.intersection(each.columns))
-    for finding in (*review.severe, *spellings):
+    for told in answers_to_check(review):
         yield "#"
-        yield from (
-            f"# Open: {line}" if not place else f"#   {line}" for place, line in enumerate(str(finding).split("\n"))
-        )
+        yield from (f"#{'' if not place else '  '} {line}" for place, line in enumerate(told.split("\n")))
     yield ""
 
 
@@ -111,7 +133,7 @@ def _columns(roles: dict[Role, list[ColumnReview]], others: list[str], review: R
     if roles[Role.IDENTIFYING]:
         yield f"# {_WRITTEN[Role.IDENTIFYING]}"
         yield f"identifying = [{', '.join(_text(column.name) for column in roles[Role.IDENTIFYING])}]"
-    if others:
+    if others := [name for name in others if not review[name].must_be_told]:
         yield f"# Left out, as nothing speaks for a role: {', '.join(others)}"
     yield 'others = "drop"'
     yield '# Findings that you have answered, such as "identifier:name"; others that are severe stop a release.'
@@ -134,6 +156,8 @@ def _settings(column: ColumnReview, review: Review) -> Iterator[str]:
         yield f"domain = {_text(order.labels)}"
     elif "strays" in names:
         yield 'strays = "missing"  # texts among numbers or dates'
+    if "spellings" in names and column.role is not None and column.role.role is Role.SENSITIVE:
+        yield 'spellings = "merge"  # some differ in capitals, blanks or form alone; without this line it is asked'
     if column.hierarchy is not None:
         yield f"hierarchy = {_inline(column.hierarchy.to_policy())}"
 

@@ -28,6 +28,8 @@ _CODE = r"(^|[{|])[+-]?0[0-9]"
 """How numbers begin that are names: 04711."""
 _BELOW, _FROM = r"^<(.+)$", r"^>=(.+)$"
 _BETWEEN = r"\[(.+)\.\.(.+)\]$"
+_WHOLE = 2.0**53
+"""From here on a float does not hold every whole number."""
 _DECIMALS = re.compile(r"\d[.](\d+)")
 _UNIT = re.compile(r"(\d{4})(?:-(\d\d)|-Q([1-4])|(?<=0)s)?$")
 """Months, quarters, years and decades, as :func:`sfumato.dates` labels them."""
@@ -213,8 +215,13 @@ def filled_ends(column: CellColumn, values: Sequence[Any] | None) -> tuple[NDArr
 
 
 def _typed(column: CellColumn, numbers: NDArray[np.float64], name: str) -> pl.Series:
+    """Return days as dates; where labels show whole numbers, and these are some, as whole numbers."""
     found = pl.Series(name, numbers).fill_nan(None)
-    return found.round().cast(pl.Int32).cast(pl.Date) if column.kind is Kind.DATE else found
+    if column.kind is Kind.DATE:
+        return found.round().cast(pl.Int32).cast(pl.Date)
+    known = numbers[~np.isnan(numbers)]
+    is_whole = column.decimals == 0 and bool((known == np.rint(known)).all() and (np.abs(known) < _WHOLE).all())
+    return found.cast(pl.Int64) if is_whole else found
 
 
 def _numbers(column: CellColumn, cells: Cells, values: Sequence[Any] | None) -> list[pl.Series]:
@@ -224,7 +231,10 @@ def _numbers(column: CellColumn, cells: Cells, values: Sequence[Any] | None) -> 
         # Half a step of the digits that the ends show; a float may miss it, and not every file holds such a one.
         digits = max(column.decimals, _digits_shown(map(str, values or ()))) + 1
         middle = low if column.form is Form.MEAN else np.clip(np.round((low + high) / 2, digits), low, high)
-        return [_typed(column, np.where(unbounded, np.nan, middle), column.name)]
+        middle = np.where(unbounded, np.nan, middle)
+        found = _typed(column, middle, column.name)
+        # Whether some middles lie between whole numbers shall not decide of the type.
+        return [found if found.dtype == pl.Date else found.cast(pl.Float64)]
     low, high = (np.where(np.isfinite(end), end, np.nan) for end in (low, high))
     if cells == "bounds":
         return [_typed(column, low, f"{column.name}_low"), _typed(column, high, f"{column.name}_high")]
@@ -247,7 +257,9 @@ def _drawn(column: CellColumn, values: Sequence[Any] | None, rng: np.random.Gene
     # Steps of the grid on which the column's ends lie; the upper one of a half-open interval is none of it.
     steps = np.maximum(np.rint((high - low) / step) + np.where(half_open, 0, 1), 1)
     drawn = low + np.floor(chance * steps) * step
-    return _typed(column, np.where(known, np.round(np.minimum(drawn, high), column.decimals), np.nan), column.name)
+    # A declared domain may have more digits than the labels.
+    rounded = np.clip(np.round(drawn, column.decimals), low, high)
+    return _typed(column, np.where(known, rounded, np.nan), column.name)
 
 
 def _drawn_members(column: CellColumn, values: Sequence[Any] | None, chance: NDArray[np.float64]) -> pl.Series:

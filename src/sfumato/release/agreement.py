@@ -132,6 +132,7 @@ def table_differences(content: Mapping[str, Any], description: Description, role
     yield from _of_roles(content["columns"], roles, chosen=KINDS[description.kind].publishes_chosen)
     yield from _of_kinds(content["columns"].get("sensitive", {}), description)
     yield from limit_differences(content, description.suppression_limit)
+    yield from _of_cells(content.get("output", {}), description)
     # The other way round a rule may have given the wishes, which stays out of the published policy.
     for role, own, key in (("wished-k", "a k", "promised"), ("wished-l", "an l", "promised_l")):
         if role in content["columns"] and key not in description.structure:
@@ -243,6 +244,21 @@ def _of_kinds(sensitive: Any, description: Description) -> Iterator[Difference]:
         kind = settings.get(name, {}).get("kind", entry.kind)
         if kind != entry.kind:
             yield Difference(f"kind of {named([name])}", _in_words([_as_text({"name": kind})]), str(entry.kind))
+
+
+def _of_cells(output: Mapping[str, Any], description: Description) -> Iterator[Difference]:
+    """Compare which cells lie beside the labels, and what a ``*`` stands for there."""
+    alone, facts = output.get("labels") is False, description.cells
+    form, found = None if alone else output.get("cells"), None if facts is None else facts.form
+    if form != found:
+        shown = (named([str(each)]) if each else "none" for each in (form, found))
+        yield Difference("cells beside the labels", *shown)
+    elif facts is not None and _domains(output.get("domain", {})) != _domains(facts.domain):
+        yield Difference("domains of cells", *(named(domain) or "none" for domain in (output["domain"], facts.domain)))
+
+
+def _domains(given: Mapping[str, Any]) -> dict[str, list[str]]:
+    return {name: [str(value) for value in values] for name, values in given.items()}
 
 
 def limit_differences(content: Mapping[str, Any], limit: float) -> Iterator[Difference]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -79,6 +80,16 @@ def write_cells(
     return CellFacts(form, facts, {name: tuple(values) for name, values in domain.items()})
 
 
+def policy_with_cells(policy: str, form: Cells, domain: Domain) -> str:
+    """Return the published policy of a folder that has cells in another form."""
+    return tomli_w.dumps(_naming(tomllib.loads(policy), form, domain))
+
+
+def _naming(content: Mapping[str, Any], form: Cells, domain: Domain) -> dict[str, Any]:
+    values = {"domain": {name: list(values) for name, values in domain.items()}} if domain else {}
+    return {**content, "output": {**content.get("output", {}), "cells": form, **values}}
+
+
 def _refuse_formulas(frame: pl.DataFrame, published: Published) -> None:
     """Refuse drawn members that begin like a formula: the label that they are drawn from does not, and stays."""
     if found := set(cells_like_formulas([frame])) - set(cells_like_formulas(published.tables.values())):
@@ -90,7 +101,7 @@ def _refuse_formulas(frame: pl.DataFrame, published: Published) -> None:
 
 def cell_checks(folder: ReleaseFolder, published: Published) -> tuple[Check, ...]:
     """Recount the second file of a folder from its labels and the declared domain; nothing where there is none."""
-    facts = folder.cells
+    facts = folder.description.cells
     if facts is None:
         return ()
     path = folder.path / facts.file.file
@@ -192,11 +203,15 @@ def draw_release(release: Release, domain: Domain | None, seed: int | None) -> R
         recipient=before.recipient,
         findings=before.findings,
     )
-    return Release(published, report, description, _without_promises(policy.content), orders=release.orders)
+    return Release(
+        published, report, description, _without_promises(policy.content, domain or {}), orders=release.orders
+    )
 
 
-def _without_promises(content: Mapping[str, Any]) -> str:
-    """Return a published policy that promises nothing."""
+def _without_promises(content: Mapping[str, Any], domain: Domain) -> str:
+    """Return the published policy of drawn cells alone, which promise nothing."""
     kept = {name: part for name, part in content.items() if name not in ("models", "wishes", "withstand")}
     columns = {name: part for name, part in content["columns"].items() if name not in ("wished-k", "wished-l")}
-    return tomli_w.dumps({**kept, "columns": columns, "models": []})
+    drawn = _naming({**kept, "columns": columns, "models": []}, "drawn", domain)
+    drawn["output"]["labels"] = False
+    return tomli_w.dumps(drawn)

@@ -87,6 +87,7 @@ class Description:
       members of a household, each in a class of its own.
     * `all_records_k`: how many people are then left, at least, to whoever knows all records of somebody, if that is
       promised.
+    * `cells`: the file with the cells in another form, where a folder has one.
     """
 
     kind: str
@@ -97,6 +98,7 @@ class Description:
     people: Literal["audit", "published"] | None = None
     rows: Literal["together", "apart", "household"] = "together"
     all_records_k: int | None = None
+    cells: CellFacts | None = None
 
     @property
     def attested(self) -> Literal["attested"] | None:
@@ -111,12 +113,11 @@ class Description:
         """Return it for tables whose cells are escaped where they begin like a formula."""
         return replace(self, sensitive={name: entry.escaped() for name, entry in self.sensitive.items()})
 
-    def to_dict(self, *, tables: Mapping[str, TableFacts], cells: CellFacts | None = None) -> dict[str, Any]:
-        """Return the content of ``release.json``; `tables` and `cells` describe the files."""
+    def to_dict(self, *, tables: Mapping[str, TableFacts]) -> dict[str, Any]:
+        """Return the content of ``release.json``; `tables` describes the files."""
+        cells, parts = self.cells, any(facts.parts for facts in tables.values())
         return {
-            "format": _format(
-                self.people is not None, any(facts.parts for facts in tables.values()), cells is not None
-            ),
+            "format": _format(self.people is not None, parts, cells is not None),
             "kind": self.kind,
             "tables": {name: facts.to_dict() for name, facts in tables.items()},
             "structure": dict(self.structure),
@@ -232,18 +233,6 @@ class CellFacts:
         return {"form": self.form, **self.file.to_dict(), "domain": domain}
 
 
-def read_cell_facts(text: str) -> CellFacts | None:
-    """Return what a ``release.json`` says of cells in another form; ``VerificationError`` where it is damaged."""
-    try:
-        content = unambiguous(text)
-        found = CellFacts.of(content["cells"]) if "cells" in content else None
-        if found and found.file.file in [entry["file"] for entry in content["tables"].values()]:
-            raise ValueError("one file for two tables")
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise _damaged() from None
-    return found
-
-
 def root_of(parts: Iterable[PartFacts]) -> str:
     """Return the sha256 of the sorted hashes of all parts, in hexadecimal: one name for what they hold together."""
     return sha256("".join(sorted(part.sha256 for part in parts)).encode()).hexdigest()
@@ -356,9 +345,11 @@ def read_description(text: str) -> tuple[Description, dict[str, TableFacts]]:
     try:
         content = _in_this_format(unambiguous(text))
         facts = {name: TableFacts.of(entry) for name, entry in content["tables"].items()}
-        if len({entry.file for entry in facts.values()}) < len(facts):
+        found = _description(content)
+        files = [entry.file for entry in facts.values()] + ([found.cells.file.file] if found.cells else [])
+        if len({*files}) < len(files):
             raise ValueError("one file for two tables")
-        return _description(content), facts
+        return found, facts
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, HierarchyError):
         raise _damaged() from None
 
@@ -402,6 +393,7 @@ def _description(content: Mapping[str, Any]) -> Description:
         _fraction(content["suppression_limit"]),
         _people(content.get("people"), content["kind"], content["structure"]),
         *_rows_of_people(content),
+        CellFacts.of(content["cells"]) if "cells" in content else None,
     )
 
 

@@ -411,11 +411,13 @@ class Release:
         kept = None if self.audit is None else private
         with folder_with_audit(target, kept, overwrite=overwrite) as (part, secret):
             facts = write_tables(published, part, format, self.codes, self.numbers)
-            beside = None
+            policy = self.policy
             if cells != "label":
                 write = loaded("sfumato.release.cell_file:write_cells")
                 beside = write(self, published, part, format, cells, domain=domain or {}, formulas=formulas, seed=seed)
-            write_texts(part, description.to_dict(tables=facts, cells=beside), self.report.for_release(), self.policy)
+                policy = loaded("sfumato.release.cell_file:policy_with_cells")(policy, beside.form, beside.domain)
+                description = replace(description, cells=beside)
+            write_texts(part, description.to_dict(tables=facts), self.report.for_release(), policy)
             if self.audit is not None:
                 file = facts["data"]
                 secret.write_text(self.audit.text(file.file, file.sha256), encoding="utf-8")

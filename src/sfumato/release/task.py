@@ -354,8 +354,8 @@ MANY_COLUMNS = 12
 """So many quasi-identifying columns are more than classes of a few records can share."""
 
 
-def passing_problems(table: ReadTable) -> Iterator[str]:
-    """Name every column that must not be published unless somebody says so.
+def passing_problems(table: ReadTable) -> Iterator[tuple[str, str]]:
+    """Name every column that must not be published unless somebody says so, and why.
 
     These are columns without a role of their own that look as if they identified people, and quasi-identifying ones of
     which classes would publish sets of exact values: categories without a hierarchy of which more than half differ, or
@@ -364,31 +364,32 @@ def passing_problems(table: ReadTable) -> Iterator[str]:
     for name in _undecided(table, table.schema.insensitive):
         look = table.look(name)
         if name in table.passing and look.sorts:
-            yield (
-                f"column {name!r} has no role and would be published as it is, but {look.sentence()}; give it a role "
-                f"(--identifying {name} removes it), or {_way_out(name, 'it is')}"
-            )
+            problem = f"column {name!r} has no role and would be published as it is, but {look.sentence()}; give it a "
+            yield name, f"{problem}role (--identifying {name} removes it), or {_way_out(name, 'it is')}"
     for name in _undecided(table, _bare_categories(table)):
         look = table.look(name)
         if look.is_mostly_distinct or (look.by_value is not None and look.by_value.is_direct):
+            problem = f"column {name!r} is quasi-identifying without a hierarchy, but {_why_not_sets(look)}, so that "
             yield (
-                f"column {name!r} is quasi-identifying without a hierarchy, but {_why_not_sets(look)}, so that sets of "
-                f"its values would be published; give it a hierarchy (sfumato hierarchy TABLE {name} drafts one), "
-                f"remove it (--identifying {name}), or {_way_out(name, 'such sets are')}"
+                name,
+                f"{problem}sets of its values would be published; give it a hierarchy (sfumato hierarchy TABLE {name} "
+                f"drafts one), remove it (--identifying {name}), or {_way_out(name, 'such sets are')}",
             )
 
 
-def refuse_open_findings(table: ReadTable, policy: Policy) -> None:
+def refuse_open_findings(table: ReadTable, policy: Policy, unread: Collection[str] = frozenset()) -> None:
     """Raise OpenFindings where something in a column stops a release, and nobody has said that it may stay so.
 
     Of a policy that answers nothing, not even with an empty list, findings are told beside the result: it is of the
-    last version. Raises ``PolicyError`` when an answer is to no finding.
+    last version. `unread`: columns that reading asks about first. Raises ``PolicyError`` when an answer is to no
+    finding.
     """
     accept = policy.columns.accept
     raise_all(PolicyError, wrong_answers(accept))
     promised = promised_columns(policy.to_models(), table.schema.sensitive)
-    found = () if accept is None else severe_findings(table, promised)
-    problems = [*passing_problems(table)]
+    severe = () if accept is None else severe_findings(table, promised)
+    found = [each for each in severe if not {*unread} & {*each.columns}]
+    problems = {name: each for name, each in passing_problems(table) if name not in unread}
     if found or problems:
         raise OpenFindings.of(found, problems)
 

@@ -29,13 +29,11 @@ from sfumato.registry import OWN_KINDS, loaded
 from sfumato.release.agreement import PublishedPolicy, attack_checks, label_checks, policy_checks, table_differences
 from sfumato.release.audit import Audit
 from sfumato.release.description import (
-    CellFacts,
     Description,
     TableFacts,
     build_model,
     described_models,
     own_kind,
-    read_cell_facts,
     read_description,
 )
 from sfumato.release.release import Release
@@ -61,7 +59,6 @@ class ReleaseFolder:
     description: Description
     files: Mapping[str, TableFacts]  # what ``release.json`` says of the file of each table
     policy: PublishedPolicy
-    cells: CellFacts | None = None  # of the file beside the labels
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -128,7 +125,7 @@ def mark_of(folder: Path) -> str:
 def opened_folder(folder: Path, mark: str) -> ReleaseFolder:
     """Return a folder whose ``release.json`` has been read."""
     description, files = read_description(mark)
-    return ReleaseFolder(folder, description, files, PublishedPolicy.of_folder(folder), read_cell_facts(mark))
+    return ReleaseFolder(folder, description, files, PublishedPolicy.of_folder(folder))
 
 
 Engine = Literal["auto", "memory", "spark"]
@@ -335,7 +332,7 @@ def _recount_on_spark(address: str) -> Verification:
                 "engine: Spark counts the records of generalized tables, class by class. This release is about people, "
                 "of another kind, or about single published values; use --engine memory"
             )
-        if read_cell_facts(folder.texts[MARK]) is not None:
+        if folder.description.cells is not None:
             raise _CannotCountError("engine: Spark recounts no second form of cells; use --engine memory")
         counted = parts_recount(folder.records(), folder.description)
         beside = partial(stored_text_checks, folder.texts, folder.description.suppression_limit)
@@ -354,7 +351,7 @@ def _recount_folder(folder: Path, audit: Path | None, population: Table | None, 
     if (
         not whole
         and population is None
-        and opened.cells is None
+        and opened.description.cells is None
         and any(entry.parts for entry in opened.files.values())
     ):
         from sfumato.release.parts import recounted_in_parts
@@ -376,7 +373,8 @@ def judge_description(
 
 
 def _beside(opened: ReleaseFolder, mark: str) -> Callable[..., tuple[Check, ...]]:
-    tables = [entry.file for entry in opened.files.values()] + ([opened.cells.file.file] if opened.cells else [])
+    cells = opened.description.cells
+    tables = [entry.file for entry in opened.files.values()] + ([cells.file.file] if cells else [])
     folders = [entry.file for entry in opened.files.values() if entry.parts]
     limit = opened.description.suppression_limit
     return partial(text_checks, opened.path, mark, tables, limit, folders=folders)
@@ -395,7 +393,7 @@ def recounted(
     `mark`: the text of its ``release.json``. `published`, `integrity`: as ``opened.read()`` returns them.
     """
     people = None if audit is None else _people_of(audit, opened, published.tables["data"].height)
-    if opened.cells is not None:
+    if opened.description.cells is not None:
         integrity = (*integrity, *loaded("sfumato.release.cell_file:cell_checks")(opened, published))
     return _recount(published, opened.description, opened.policy, integrity, _beside(opened, mark), people, population)
 

@@ -16,6 +16,7 @@ from sfumato.evaluation.preview import ClassSizes, Preview
 from sfumato.hierarchy.specification import text_of
 from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
+from sfumato.published import PublishedTable
 from sfumato.release.transaction import no_release
 from sfumato.studio.draft import WITH_SETTINGS, Draft, in_words
 from sfumato.studio.jobs import POLICY, RELEASE, Job, Jobs
@@ -150,6 +151,27 @@ def ordered(sheet: TablePage, names: Sequence[str]) -> TablePage:
     return replace(sheet, names=tuple(sorted(sheet.names, key=lambda name: place.get(name, len(place)))))
 
 
+def by_class(published: PublishedTable, order: Sequence[str]) -> TablePage:
+    """Return the rows of a release class by class, the smallest first, with the number and the size of each class."""
+    quasi, data = list(published.quasi_identifying), published.data
+    classes = data.group_by(quasi).agg(pl.len().alias(_SIZE)).sort(_SIZE, *quasi).with_row_index(_NUMBER, 1)
+    rows = data.join(classes, on=quasi, how="left", nulls_equal=True).sort(_NUMBER, maintain_order=True)
+    sheet = ordered(TablePage.of_frame(rows.drop(_NUMBER, _SIZE)), order)
+    own = {_free("class", sheet.names): rows[_NUMBER], _free("records in it", sheet.names): rows[_SIZE]}
+
+    def some(name: str, start: int, count: int) -> pl.Series:
+        return own[name].slice(start, count) if name in own else sheet.some(name, start, count)
+
+    return TablePage((*own, *sheet.names), sheet.height, some)
+
+
+_NUMBER, _SIZE = "\0class", "\0records"
+
+
+def _free(name: str, taken: Sequence[str]) -> str:
+    return name if name not in taken else _free(f"{name} (of the release)", taken)
+
+
 def _texts(column: pl.Series, *, blank: bool) -> list[str | None]:
     if blank:
         return [BLANK] * len(column)
@@ -170,6 +192,7 @@ class Desk:
     lock: Any = field(default_factory=threading.RLock)  # held while something is counted or changed
     _sheet: TablePage | None = None
     _opened: dict[int, OpenedRelease] = field(default_factory=dict)
+    _by_class: tuple[OpenedRelease, TablePage] | None = None
     _latest: int = 0
     _asked: tuple[object, list[str]] | None = None
     _judged: dict[str, tuple[object, Any]] = field(default_factory=dict)
@@ -417,6 +440,15 @@ class Desk:
             # Only the last one looked at stays in memory.
             self._opened = {number: read_release(folder)}
         return job, self._opened[number]
+
+    def by_class(self, number: int) -> TablePage:
+        """Return the rows of a release by class; only those of the last one looked at stay in memory."""
+        _, opened = self.release(number)
+        if not isinstance(opened.published, PublishedTable):
+            raise InputError(f"a {opened.published.kind} has no classes of records")
+        if self._by_class is None or self._by_class[0] is not opened:
+            self._by_class = opened, by_class(opened.published, self.table.names)
+        return self._by_class[1]
 
     def release_folder(self, job: Job) -> Path:
         """Return the folder of a release that was made, or raise InputError."""

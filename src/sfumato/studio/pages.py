@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, wraps
 from typing import TYPE_CHECKING, Any
 
@@ -64,10 +66,39 @@ def environment() -> Environment:
         n=lambda number: "–" if number is None else f"{number:,}",
         pct=lambda share, digits=3: "–" if share is None else percent(share, digits),
         fig=lambda value: "–" if value is None else figure(value, 4),
+        ticks=ticks,
         line=page_line,
         command=shown_command,
     )
     return made
+
+
+def ticks(top: float) -> list[tuple[float, float]]:
+    """Return round numbers from 0 to `top`, at most six, each with its place as a share of `top`."""
+    if top <= 0:
+        return []
+    unit = 10.0 ** math.floor(math.log10(top))
+    step = next(unit * part for part in (0.2, 0.5, 1, 2) if top / (unit * part) < 6)
+    return [(round(number * step / top, 4), round(number * step, 12)) for number in range(int(top / step + 1e-9) + 1)]
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """Releases as dots, from no loss and no risk to the highest of each."""
+
+    loss: float
+    risk: float
+    dots: list[tuple[str, float, float]]  # what a dot is called, and its place as shares of the highest
+
+    @classmethod
+    def of(cls, found: Sequence[tuple[str, float, float]]) -> Scatter:
+        """Place dots; equal ones share a place."""
+        loss = max((its for _, its, _ in found), default=0) or 1
+        risk = max((its for _, _, its in found), default=0) or 1
+        places: dict[tuple[float, float], list[str]] = {}
+        for name, its_loss, its_risk in found:
+            places.setdefault((round(its_loss / loss, 4), round(its_risk / risk, 4)), []).append(name)
+        return cls(loss, risk, [(", ".join(names), x, y) for (x, y), names in places.items()])
 
 
 def page(request: Request, template: str, step: str, status: int = 200, **content: Any) -> HTMLResponse:

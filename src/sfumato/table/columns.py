@@ -582,19 +582,25 @@ def question_of_text(
         return stray if _says_nothing(strange) else _about_strays(name, stray, mask(stray.way))
     several = has_several_units(parsed.known)
     if several:
-        return InputError(
+        return question(
+            name,
+            _as_text_option(name),
             f"column {name!r} holds numbers with several units ({several} different ones); write all in one unit, or "
-            f"read it as text: --categorical {_quoted(name)}"
+            f"read it as text: {_as_text_option(name)}",
         )
     if has_two_marks(parsed.known):
-        return InputError(
+        return question(
+            name,
+            _as_text_option(name),
             f"column {name!r} holds numbers whose fractions begin with a point in some and a comma in others; write "
-            f"all alike, or read it as text: --categorical {_quoted(name)}"
+            f"all alike, or read it as text: {_as_text_option(name)}",
         )
     if _are_days_of_another_language(parsed.known):
-        return InputError(
+        return question(
+            name,
+            _as_text_option(name),
             f"column {name!r} holds a year, a number up to 31 and a word in each record, as days in a language have "
-            f"that is not known; write them as 2024-12-31, or read it as text: --categorical {_quoted(name)}"
+            f"that is not known; write them as 2024-12-31, or read it as text: {_as_text_option(name)}",
         )
     return _about_forms(name, parsed.known)
 
@@ -642,9 +648,11 @@ def _about_forms(name: str, known: pl.Series) -> InputError | None:
         rest = rest.filter(way.read(rest).is_null())
     if len(rest) or len(known) < _FEWEST_ALIKE or len(forms) < 2:
         return None
-    return InputError(
+    return question(
+        name,
+        set_word("dates", json.dumps(forms), name),
         f"every value of column {name!r} reads as a date, in {len(forms)} forms; declare them, in this order: "
-        f"{set_word('dates', json.dumps(forms), name)}; or read it as text: --categorical {_quoted(name)}"
+        f"{set_word('dates', json.dumps(forms), name)}; or read it as text: {_as_text_option(name)}",
     )
 
 
@@ -660,17 +668,21 @@ def question_of_codes(name: str, known: pl.Series) -> InputError | None:
     if packed := packed_days(name, known):
         return packed
     if length in _DIGITS_OF_DAYS and _read_as_days(known, _DIGITS_OF_DAYS[length]):
-        return InputError(
+        return question(
+            name,
+            set_word("dates", _DIGITS_OF_DAYS[length], name),
             f"column {name!r} holds numbers of {length} digits that all read as dates; say what they are: dates "
-            f"({set_word('dates', _DIGITS_OF_DAYS[length], name)}), codes (--categorical {_quoted(name)}) or numbers "
-            f"({set_word('kind', 'numeric', name)})"
+            f"({set_word('dates', _DIGITS_OF_DAYS[length], name)}), codes ({_as_text_option(name)}) or numbers "
+            f"({set_word('kind', 'numeric', name)})",
         )
     if not _CODE_NAME.search(name):
         return None
-    return InputError(
+    return question(
+        name,
+        _as_text_option(name),
         f"column {name!r} holds whole numbers of {length} digits each; say what they are: codes, as zip codes are "
-        f"(--categorical {_quoted(name)}), or numbers, published as ranges ({set_word('kind', 'numeric', name)}); in a "
-        'policy kind = "categorical" or "numeric"'
+        f"({_as_text_option(name)}), or numbers, published as ranges ({set_word('kind', 'numeric', name)}); in a "
+        'policy kind = "categorical" or "numeric"',
     )
 
 
@@ -681,7 +693,7 @@ def remark_on_codes(name: str, known: pl.Series) -> str | None:
         return None
     return (
         f"Column {name!r}: whole numbers of {length} digits each were read as numbers. If they are codes, declare "
-        f"that: --categorical {_quoted(name)}."
+        f"that: {_as_text_option(name)}."
     )
 
 
@@ -705,9 +717,11 @@ def packed_days(name: str, known: pl.Series) -> InputError | None:
         return None
     found = [set_word("dates", form, name) for form in forms]
     numbers = f"{set_word('kind', 'numeric', name)}"
-    return InputError(
+    return question(
+        name,
+        found[0],
         f"column {name!r} holds {length} digits that all read as days; say what they are: days ({' or '.join(found)}), "
-        f"codes (--categorical {_quoted(name)}) or numbers ({numbers})"
+        f"codes ({_as_text_option(name)}) or numbers ({numbers})",
     )
 
 
@@ -729,7 +743,7 @@ def ask(name: str, found: Sequence[Proposal]) -> InputError:
     else:
         forms = ", ".join(dict.fromkeys(_spelled(proposal.form) for proposal in found))
         advice = f", as {forms}, and only you know which: {' or '.join(options)}"
-    return InputError(f"{sentence}{advice}; or read it as text: --categorical {_quoted(name)}")
+    return question(name, options[0], f"{sentence}{advice}; or read it as text: {_as_text_option(name)}")
 
 
 def option_words(name: str, proposal: Proposal) -> str:
@@ -754,27 +768,33 @@ def set_word(key: str, value: str, column: str | None = None) -> str:
 
 
 def _thousands(name: str) -> InputError:
-    return InputError(
+    return question(
+        name,
+        set_word("thousands", ".", name),
         f"column {name!r} holds numbers in which every point has three digits behind it; say what points are: marks "
         f"between thousands ({set_word('thousands', '.', name)}) or before fractions "
-        f"({set_word('decimal', '.', name)})"
+        f"({set_word('decimal', '.', name)})",
     )
 
 
 def _about_zeros(name: str) -> InputError:
-    return InputError(
+    return question(
+        name,
+        _as_text_option(name),
         f"column {name!r} holds whole numbers of several lengths, some with leading zeros; say what they are: numbers "
-        f"({set_word('kind', 'numeric', name)}), or codes (--categorical {_quoted(name)})"
+        f"({set_word('kind', 'numeric', name)}), or codes ({_as_text_option(name)})",
     )
 
 
 def _about_strays(name: str, stray: Proposal, strange: pl.Series) -> InputError:
     count, row = int(strange.sum()), int(strange.arg_max() or 0) + 1
     names = " (if it is a second row of names, or of units, delete it)" if (count, row) == (1, 1) else ""
-    return InputError(
+    return question(
+        name,
+        set_word("strays", "missing", name),
         f"column {name!r} holds a {_what(stray)} in all records but {count:,}, first in row {row}{names}; correct "
         f"them, give their text with --set source.missing=TEXT, make such texts missing values "
-        f"({set_word('strays', 'missing', name)}), or keep all as text: --categorical {_quoted(name)}"
+        f"({set_word('strays', 'missing', name)}), or keep all as text: {_as_text_option(name)}",
     )
 
 
@@ -800,6 +820,17 @@ def _one_length(texts: pl.Series) -> int | None:
     if first is None or first != length.max() or not texts.str.contains(_DIGITS).all():
         return None
     return int(first)  # type: ignore[arg-type]
+
+
+def question(column: str, answer: str, problem: str) -> InputError:
+    """Return the error that asks about a column; `answer`: the option that answers it, of several the likeliest."""
+    error = InputError(problem)
+    error.answers = {column: answer}
+    return error
+
+
+def _as_text_option(name: str) -> str:
+    return f"--categorical {_quoted(name)}"
 
 
 def _quoted(text: str) -> str:

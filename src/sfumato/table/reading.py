@@ -187,7 +187,9 @@ def _advised(opened: TableSource, schema: Schema) -> Iterator[None]:
         if advice is None:
             raise
         is_lost = not schema.roles.keys() & {*opened.names}
-        raise InputError(advice, *(() if is_lost else error.problems)) from None
+        advised = InputError(advice, *(() if is_lost else error.problems))
+        advised.answers = {} if is_lost else error.answers
+        raise advised from None
 
 
 def label_of(source: object, table: str | None = None) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -15,7 +17,9 @@ import sfumato as sf
 from naive import traces as naive
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError
 from sfumato.hierarchy import HierarchyTable
+from sfumato.kinds.traces.attack import _Course
 from sfumato.kinds.traces.check import TRACES, assemble_traces, known_counts
+from sfumato.kinds.traces.traces import order_traces
 from sfumato.traces import (
     TracePolicy,
     TracePrivacy,
@@ -294,7 +298,7 @@ def test_nobody_is_found_by_as_many_points_as_were_promised() -> None:
     assert [one.figures["people_whom_one_trace_fits"] for one in by_points] == [0, 0, 0]
     assert all(one.figures["fewest_traces_that_fit"] >= 4 and one.success.share <= 1 / 4 for one in by_points)
     assert [one.allowed for one in found.published] == [0.25] * 3 + [None] * 2
-    assert len(found.before) == len(found.original) == 7
+    assert len(found.before) == len(found.original) - 2 == 7
     wrong = attack_traces(traces, release, known=5, victims=None, noise=0.5, seed=1)
     assert wrong.before[3].success.share < found.before[3].success.share
     assert wrong.published[0].allowed is None
@@ -312,6 +316,57 @@ def test_the_attack_counts_traces_that_have_what_is_known() -> None:
     # All two points of a and c fit both; those of b fit b alone. Home and work, or any two, are the same places.
     assert [one.success.successes for one in found[1:]] == [2.0, 2.0, 2.0]
     assert found[1].figures["people_whom_one_trace_fits"] == 1
+
+
+def test_gaps_speed_and_length_leave_fewer_traces_that_fit() -> None:
+    """Victims a, b, c share their first and last point; between, b is elsewhere, and c is far away next day."""
+    rows = [(who, 0.01, hour, 2) for who in "abc" for hour in (8, 12)] + [("b", 0.5, 10, 2), ("c", 40.0, 12, 3)]
+    frame = pl.DataFrame(
+        [(who, 45.0, east, f"2026-03-{day:02d}T{hour:02d}:00") for who, east, hour, day in rows],
+        schema=["who", "north", "east", "when"],
+        orient="row",
+    )
+    traces = read_traces(frame, person="who", latitude="north", longitude="east", time="when", zone="UTC")
+    # K = 1 publishes everything as it is.
+    release = anonymize_traces(traces, TracePrivacy(1, 1), seed=1)
+    found = {one.knows: one for one in attack_traces(traces, release, known=2, seed=1).original}
+    assert found["2 points in a row"].figures["fewest_traces_that_fit"] == 1
+    course = _Course.of(traces, release, np.arange(3))
+    shown = dict(enumerate(release.published.doublets))
+    own = course.codes[0]
+    wrong = {shown[item] for item in np.flatnonzero(course.contradicting(own, np.arange(len(shown), dtype=np.int32)))}
+    assert [(place.split()[1], time) for place, time in wrong] == [("E0.5", "2026-03-02T10/PT1H")]
+    # Nobody moves faster than c, who is 40 degrees farther within a day; at noon already, nobody can be there.
+    fast = replace(course, fastest=0.1)
+    wrong = {shown[item][1] for item in np.flatnonzero(fast.contradicting(own, np.arange(len(shown), dtype=np.int32)))}
+    assert wrong == {"2026-03-02T10/PT1H", "2026-03-03T12/PT1H"}
+    together = found["2 points in a row, gaps, speed and length"]
+    assert (
+        together.figures["people_whom_one_trace_fits"]
+        > found["2 points in a row"].figures["people_whom_one_trace_fits"]
+    )
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_nothing_that_is_published_of_a_person_contradicts_her_points(seed: int) -> None:
+    draw = random.Random(seed)
+    rows = [
+        (who, 45 + draw.random(), 14 + draw.random(), f"2026-03-0{draw.randrange(1, 4)}T{draw.randrange(24):02d}:00")
+        for who in range(30)
+        for _ in range(draw.randrange(1, 6))
+    ]
+    frame = pl.DataFrame(rows, schema=["who", "north", "east", "when"], orient="row")
+    traces, _ = order_traces(
+        read_traces(frame, person="who", latitude="north", longitude="east", time="when", zone="UTC", cell=0.25)
+    )
+    release = anonymize_traces(traces, TracePrivacy(3, 2), suppression_limit=0.9, seed=1)
+    course = _Course.of(traces, release, np.arange(traces.height))
+    shown = release.published
+    for published, person in enumerate(release.origin.tolist()):
+        doublets = shown.items[shown.starts[published] : shown.starts[published + 1]]
+        codes = course.codes[person]
+        for first in range(len(codes)):
+            assert not course.contradicting(codes[first : first + 3], doublets).any()
 
 
 def test_levels_that_leave_few_people_out_are_found() -> None:

@@ -34,20 +34,11 @@ _BLOCK = 1024
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DistinctRecords:
-    """The records of a problem, equal ones collapsed, in an order that owes nothing to the order of the input.
+    """The records of a problem, those equal in all that counts collapsed, in an order that owes nothing to the input's.
 
-    Records are equal when their quasi-identifying codes and all sensitive codes that a rule looks at are. Letters: n
-    records, m distinct ones, q and s codes each.
-
-    * `start`: what has to be solved.
-    * `loss`: the distance, over the codes here.
-    * `tree`: for searching; distinct records stand in its order.
-    * `codes`, unsigned (m, q): codes that occur, numbered from 0 in each attribute.
-    * `values`, unsigned (m, s): sensitive values that a rule looks at.
-    * `weights`, int64 (m,): records that each stands for.
-    * `rows`, int64 (n,): row of each record in the table, equal ones together, in the order of the distinct ones; which
-      of the equal ones comes first is random. Rows that are left out are not among them.
-    * `occurring`: int64: for each attribute the code in the table of each code here.
+    Letters: n records, m distinct ones, in the order of `tree`, q and s codes each; `codes` are numbered from 0 among
+    those that occur, whose codes in the table are `occurring`. `weights`, int64 (m,). `rows`, int64 (n,): rows of the
+    table, equal ones together and in random order, without those that are left out.
     """
 
     start: FeasibleProblem
@@ -70,10 +61,7 @@ class DistinctRecords:
         return np.repeat(np.arange(len(self.weights), dtype=np.int32), self.weights)
 
     def completed(self, class_of: NDArray[np.int32], count: int) -> tuple[NDArray[np.int32], int]:
-        """Return a partition that satisfies every model; see :func:`sfumato.kernels.clustering.class_members.complete`.
-
-        `class_of`, int32 (n,): class of each of the `rows`, −1 for none. `count`: how many classes there are.
-        """
+        """Return a partition of the `rows` that satisfies every model; −1 in `class_of` is none yet."""
         class_of = class_of.copy()
         rules = self.start.rules.arrays
         count = complete(
@@ -82,11 +70,7 @@ class DistinctRecords:
         return class_of, int(count)
 
     def partition(self, class_of: NDArray[np.int32], count: int, notes: tuple[str, ...] = ()) -> Partition:
-        """Return the solution for the whole table; records that are left out are covered by the nearest class.
-
-        `class_of`, int32 (n,): class of each of the `rows`. `count`: how many classes there are. `notes`: for the
-        steward's report.
-        """
+        """Return the solution for the whole table; records that are left out are covered by the nearest class."""
         table = self.start.problem.table
         cover = np.full(table.height, -1, dtype=np.int32)
         cover[self.rows] = class_of
@@ -287,12 +271,10 @@ DISTANCES: dict[str, Distance] = {"ncp": PenaltyDistance(), "loss": _LossDistanc
 def class_loss(
     attributes: Sequence[EncodedAttribute], distance: Distance, occurring: Sequence[NDArray[np.int64]] | None = None
 ) -> ClassLoss:
-    """Compile a distance for the attributes of a table; attribute weights come from the schema.
+    """Compile a distance for the attributes of a table, by their weights; `occurring` codes are numbered anew.
 
-    `attributes`: length q. `distance`: what each step costs. `occurring`: int64, rising, for each attribute: the codes
-    that occur, which are numbered anew from 0. None: all codes keep their numbers. A class that mixes missing and
-    present numbers, or such values of a hierarchy, costs as much as the whole domain. Without a hierarchy the missing
-    value is one of the values. Cost O(codes · log codes) time and memory.
+    A class that mixes missing and present numbers, or such values of a hierarchy, costs as much as the whole domain.
+    Without a hierarchy the missing value is one of the values. Cost O(codes · log codes) time and memory.
     """
     if occurring is None:
         occurring = [np.arange(attribute.cardinality) for attribute in attributes]

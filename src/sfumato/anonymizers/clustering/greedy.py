@@ -158,12 +158,7 @@ class KMember(Partwise):
 
 
 def grown_classes(records: DistinctRecords, seeds: NDArray[np.int64], first: int) -> tuple[NDArray[np.int32], int]:
-    """Grow classes greedily.
-
-    `records`: whom to put into classes. `seeds`: int64: distinct records in the order in which they start classes;
-    empty for the furthest from the last. `first`: the distinct record that counts as the last one before there is any.
-    Returns `class_of`, int32 (n,): class of each of the records' rows, −1 for those left over.
-    """
+    """Grow classes greedily from `seeds`, or the furthest from the last; int32 (n,), −1 for those left over."""
     shares, count, left = grow_classes(
         records.codes, records.values, records.weights, seeds, first, records.start.smallest, records.start.ruled,
         records.tree, records.loss, records.start.rules.arrays,
@@ -251,13 +246,9 @@ def one_pass_classes(
     pool_order: NDArray[np.int64],
     centroid: _Centroid = "ancestor",
 ) -> NDArray[np.int32]:
-    """Return the class of each of the records' rows, int32 (n,): the number of its seed.
+    """Return the class of each row, the number of its seed, of k records; by :class:`HeightDistance`.
 
-    * `records`: with :class:`~sfumato.anonymizers.clustering.distinct.HeightDistance`.
-    * `k`: records of a class at least.
-    * `seeds`: int64: floor(n / k) different rows.
-    * `pool_order`, int64 (n,): all rows, in the order in which those that are given up look for another cluster.
-    * `centroid`: see :class:`OKA`.
+    `pool_order`: in which those that are given up look for another cluster.
     """
     class_of = np.full(records.height, -1, dtype=np.int32)
     class_of[seeds] = np.arange(len(seeds))
@@ -396,10 +387,9 @@ class _CaatClasses:
 def caat_classes(
     records: DistinctRecords, first: int, interval: _Interval, ties: _Ties, *, frozen: bool
 ) -> _CaatClasses:
-    """Cluster records; classes have k of them, and satisfied the rules before those left over joined.
+    """Cluster records by height; classes have k and satisfied the rules before those left over joined.
 
-    `records`: made with :class:`~sfumato.anonymizers.clustering.distinct.HeightDistance`. `first`: the distinct record
-    that starts the first class. `interval`, `ties`, `frozen`: see :class:`CAAT`.
+    See :class:`CAAT`.
     """
     start, rule, k = records.start, _INTERVALS[interval], records.start.smallest
     rules = start.rules.arrays
@@ -418,15 +408,7 @@ def caat_classes(
 def distances_to_class(
     records: DistinctRecords, others: NDArray[np.int64], members: NDArray[np.int64], interval: _Interval = "widen"
 ) -> NDArray[np.float64]:
-    """Return the distances of records to a class; a class of one record gives the distances of two records.
-
-    * `records`: made with :class:`~sfumato.anonymizers.clustering.distinct.HeightDistance`.
-    * `others`, int64 (o,): distinct records.
-    * `members`: int64: distinct records of the class, at least one; one record may occur several times.
-    * `interval`: see :class:`CAAT`.
-
-    Returns: float64 (o,): the mean over the attributes by weight, between 0 and 1.
-    """
+    """Return the distances, by height, of distinct records to a class, 0 to 1; one record may occur several times."""
     gaps = gaps_to_class(records.codes, members, others, _INTERVALS[interval], records.loss)
     means: NDArray[np.float64] = gaps / records.loss.tops.sum()
     return means
@@ -504,11 +486,7 @@ class UtilityRecoding(Partwise):
 
 
 def bottom_up_classes(records: DistinctRecords, k: int, picks: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return the lowest row of the class of each of the records' rows, int32 (n,).
-
-    `records`: with :class:`~sfumato.anonymizers.clustering.distinct.PenaltyDistance`. `k`: records of a class at
-    least. `picks`, int64 (n,): all rows, in the order in which they name the class that joins another one.
-    """
+    """Return the lowest row of each row's class; `picks`: the order in which rows name the class that joins another."""
     record_of = records.record_of
     classes = single_rows(records.codes, record_of, records.loss)
     least, largest = boxes_of(records.codes, record_of)
@@ -520,11 +498,7 @@ def bottom_up_classes(records: DistinctRecords, k: int, picks: NDArray[np.int64]
 
 
 def top_down_classes(records: DistinctRecords, k: int, order: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return the lowest row of the class of each of the records' rows, int32 (n,).
-
-    `records`, `k`: see :func:`bottom_up_classes`. `order`, int64 (n,): all rows, in the order in which they choose
-    sides.
-    """
+    """Return the lowest row of each row's class; `order`: in which rows choose sides."""
     record_of = records.record_of
     rows, starts = halved(records.codes, record_of, order, k, records.loss)
     classes = listed(records.codes, record_of, rows, starts, records.loss)

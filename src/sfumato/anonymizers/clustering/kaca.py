@@ -114,11 +114,7 @@ class _KacaClasses:
 
 
 def kaca_classes(records: DistinctRecords, *, stub: bool) -> _KacaClasses:
-    """Cluster records so that every class satisfies the rules; the seed is that of their problem.
-
-    `records`: made with :class:`~sfumato.anonymizers.clustering.distinct.WeightedHierarchyDistance`. `stub`: see
-    :class:`KACA`.
-    """
+    """Cluster records by weighted hierarchical distance so that every class satisfies the rules; see :class:`KACA`."""
     start, k, loss = records.start, records.start.smallest, records.loss
     rules, problem = start.rules.arrays, start.problem
     vectors, vector_of = _vectors(records)
@@ -144,12 +140,7 @@ def kaca_classes(records: DistinctRecords, *, stub: bool) -> _KacaClasses:
 
 
 def class_distance(records: DistinctRecords, members: NDArray[np.int64], others: NDArray[np.int64]) -> float:
-    """Return the distance of two classes: the distortion of all their records when they come to publish the same.
-
-    `records`: made with :class:`~sfumato.anonymizers.clustering.distinct.WeightedHierarchyDistance`. `members`,
-    `others`: int64: distinct records of the classes, at least one each; one record may occur several times. Returns:
-    summed over the attributes by weight and over the records of both classes.
-    """
+    """Return the distortion of all records of two classes when they come to publish the same, summed by weight."""
     return float(box_distances(records.codes, members, others, records.loss))
 
 

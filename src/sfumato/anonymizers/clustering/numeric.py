@@ -69,12 +69,10 @@ class NumericPartwise(Partwise):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NumericRecords:
-    """Distinct records as points, in the order of their values, and the records behind them.
+    """Distinct records as points, in the order of their codes, and the records behind them, equal ones in random order.
 
-    The order owes nothing to that of the input: points stand in the order of their codes, and which of several equal
-    records comes first is random. Letters: n records that are not left out, m distinct points, d coordinates. `points`,
-    float64 (m, d). `starts`, int64 (m + 1,): point ``i`` stands for the records ``starts[i] .. starts[i+1]-1``. `rows`,
-    int64 (n,): row of each record in the table.
+    Point ``i`` of `points`, float64 (m, d), stands for the records ``starts[i] .. starts[i+1]-1`` of `rows`, rows of
+    the table that are not left out.
     """
 
     start: FeasibleProblem
@@ -158,11 +156,7 @@ def numeric_records(start: FeasibleProblem, space: NumericSpace) -> NumericRecor
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NumericSpace:
-    """The coordinates of every value.
-
-    `axes`: float64 (codes, d_j) for each attribute: the coordinates of each code, the missing value's last. d_j is 0
-    for an attribute that does not vary. `notes`: what became of the attributes that are no numbers.
-    """
+    """The coordinates of every code of each attribute, the missing value's last; none for one that does not vary."""
 
     axes: tuple[_Axis, ...]
     notes: tuple[str, ...]
@@ -177,20 +171,11 @@ class NumericSpace:
 def numeric_space(table: EncodedTable, scale: Scale, categories: Categories, *, name: str) -> NumericSpace:
     """Give every value of a table its coordinates.
 
-    Numbers and dates (days) are one coordinate each, also under a hierarchy. So are categories as ranks: the order of a
-    hierarchy's leaves, else falling frequency. A missing value has the mean of its attribute, and in a coordinate of
-    its own it lies two ranges away from everything that is present. Each coordinate is multiplied by the root of the
-    attribute's weight.
-
-    * `table`: the whole table: blocks of it are placed in the same space.
-    * `scale`: ``"minmax"``: each attribute has range 1. ``"zscore"``: standard deviation 1. ``"none"``: numbers as they
-      are.
-    * `categories`: ``"ranks"``; ``"one-hot"``: a coordinate for each category, any two at distance 1 (with
-      ``"zscore"``: the attribute has variance 1 as a whole); ``"refuse"``.
-    * `name`: of the anonymizer, for messages.
-
-    Raises ``PolicyError`` when categories are refused, or too many for coordinates of their own; all such columns are
-    named.
+    Numbers and dates are one coordinate each, also under a hierarchy; so are categories as ranks: the order of a
+    hierarchy's leaves, else falling frequency. A missing value has the mean, and in a coordinate of its own lies two
+    ranges away from all that is present. Each is multiplied by the root of the attribute's weight. ``"minmax"``: range
+    1; ``"zscore"``: deviation 1. ``"one-hot"``: any two categories at distance 1 (with ``"zscore"`` variance 1 as a
+    whole). All columns that are refused, or of too many categories, are named.
     """
     unmeasured = [attribute for attribute in table.attributes if not is_measured(attribute.kind)]
     if unmeasured and categories == "refuse":
@@ -502,12 +487,7 @@ class KMeans(NumericPartwise):
 def classes_from(
     records: NumericRecords, beginning: NDArray[np.int64], *, max_iterations: int = 300, tolerance: float = 1e-9
 ) -> tuple[NDArray[np.int32], int]:
-    """Cluster from given records, then merge.
-
-    `records`: whom to cluster. `beginning`, int64 (c,): points that are the first centres. `max_iterations`,
-    `tolerance`: as in :class:`KMeans`. Returns `class_of`, int32 (n,): class of each record; classes are numbered in
-    the order of their first centres.
-    """
+    """Cluster from given points, then merge: the class of each record, numbered in the order of first centres."""
     home = _clustered(records, records.points[beginning], max_iterations, tolerance)
     used = np.bincount(home, minlength=len(beginning)) > 0
     number = np.cumsum(used, dtype=np.int32) - np.int32(1)

@@ -54,12 +54,7 @@ _MODULUS = 2**31 - 1
 
 @dataclass(frozen=True)
 class RefinementLimit(Checked):
-    """How long to refine.
-
-    `rounds`: proposals for each record; 0 for no refinement. Not read when there is a time limit. `seconds`: time
-    limit. The result then depends on the speed of the machine. Raises ``PolicyError`` with every value that is no
-    number of at least 0.
-    """
+    """How long to refine: `rounds` for each record, or `seconds`: the machine's speed then decides what comes out."""
 
     name: ClassVar[str] = "refinement"
 
@@ -137,17 +132,11 @@ def refine(
     seconds: float | None = None,
     space: NumericSpace | None = None,
 ) -> Partition:
-    """Lower the loss of a partition without breaking a model.
+    """Lower the loss of a partition without breaking a model; see :func:`refine_classes`.
 
-    * `problem`: what the partition solves.
-    * `partition`: every class satisfies every model. One that suppresses records or decides what classes publish comes
-      back as it is, with a note.
-    * `loss`: what is lowered: ``"ncp"``, ``"loss"`` (LM) or ``"height"``.
-    * `rounds`: proposals for each record.
-    * `seconds`: time limit instead of `rounds`; the result then depends on the speed of the machine.
-    * `space`: where records are points: the squared error of the classes there is lowered instead of `loss`.
-
-    Returns: never with a higher loss, or squared error. See :func:`refine_classes`.
+    One that suppresses records or decides what classes publish comes back as it is, with a note. With `space` the
+    squared error is lowered in place of `loss`. Never with a higher one. With `seconds` the result depends on the speed
+    of the machine.
     """
     if partition.regions is not None or partition.suppressed:
         note = "Refinement left out: it needs a partition without suppressed records that leaves publishing open."

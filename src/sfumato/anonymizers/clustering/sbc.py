@@ -159,10 +159,7 @@ class SBC(Partwise):
 
 
 def similar_classes(start: FeasibleProblem, laid: _SimilarityTable) -> tuple[NDArray[np.int32], int]:
-    """Make classes until no more can be made; their records leave `laid`.
-
-    Returns `class_at`, int32 (n,): class of the record at each place of ``laid.order``, −1 for those left over.
-    """
+    """Make classes until no more can be made; −1 for records left over. Their records leave `laid`."""
     done = _nothing_done(laid)
     values = start.rules.codes[laid.order]
     report = start.problem.progress
@@ -299,15 +296,10 @@ def similarity_table(
     sensitive: NDArray[np.unsignedinteger] | None = None,
     seed: int | None = None,
 ) -> _SimilarityTable:
-    """Sort some rows of a table and count them for the first time.
+    """Sort some rows of a table and count them for the first time; nothing depends on the order of the input.
 
-    * `table`, `rows`: which rows, int64.
-    * `k`: fewest records that frequencies are taken from.
-    * `chain`, `sort`, `sort_by`, `normalize`: as in :class:`~sfumato.anonymizers.clustering.sbc.SBC`.
-    * `sensitive`, unsigned (n, s): sensitive codes of all rows of the table that models look at; None: no model does.
-    * `seed`: for the order of equal records, or of all; None draws it from the operating system.
-
-    Cost O(q n log n) time, O(q n) memory. Nothing depends on the order of the input.
+    `k`: fewest records that frequencies are taken from; `sensitive`: codes that models look at. O(q n log n) time, O(q
+    n) memory.
     """
     levels = _levels(table, rows)
     if seed is not None and (sensitive is not None or sort == "random"):
@@ -340,12 +332,7 @@ def _sorted_by(names: Sequence[str], levels: Sequence[_ValueOrder], ranks: NDArr
 def value_distances(
     table: EncodedTable, first: int, k: int, *, chain: _ChainRule = "previous"
 ) -> Mapping[str, Mapping[str | None, float]]:
-    """Return how far the values of the categorical attributes are from those of one record, all records being left.
-
-    `table`: attributes and records. `first`: row of the record to measure from, counted from 0. `k`, `chain`: as in
-    :func:`similarity_table`. Returns: for each categorical attribute, in the order of the chain, the distance of each
-    value (None: missing), the most similar first.
-    """
+    """Return how far the values of each categorical attribute are from those of the record `first`, nearest first."""
     laid = similarity_table(table, np.arange(table.height), k, chain=chain, seed=0)
     place = int(np.flatnonzero(laid.order == first)[0])
     distances_from(int(laid.tree.record_at[place]), laid.tree, laid.measure, laid.chain)

@@ -54,11 +54,7 @@ LARGEST = 1 << 20
 
 
 class FrequencySearch(Checked):
-    """Base of anonymizers that search the lattice by frequency sets: they write `_search` and `_account`.
-
-    All publish one level for each attribute, judge classes by what they publish, and suppress what breaks a model on
-    the node that they choose.
-    """
+    """Base of searches of the lattice by frequency sets, one level an attribute: they write `_search`, `_account`."""
 
     decides_regions: ClassVar[bool] = True
     aggregates: ClassVar[bool] = True
@@ -68,11 +64,7 @@ class FrequencySearch(Checked):
     knows_regions: ClassVar[bool] = True
 
     def solve(self, problem: Problem) -> Partition:
-        """Generalize the whole table to the chosen node.
-
-        Raises ``UnsatisfiableError`` when not even the top of the lattice satisfies the models within the suppression
-        limit. Raises ``PolicyError`` when the lattice is too large to search, or a model cannot be searched for.
-        """
+        """Generalize the whole table to the chosen node, if one satisfies the models within the limit."""
         return self._best(problem)[1]
 
     def search(self, problem: Problem) -> LatticeSearch:
@@ -121,12 +113,7 @@ def _levels_in_words(search: LatticeSearch) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FrequencySet:
-    """Distinct combinations of nodes with the number of records that have each.
-
-    Letters: m combinations, p attributes (`places`), s sensitive attributes that a rule looks at. `codes`, int32 (m, p
-    + s), has the number of each attribute's node on its level, then the sensitive values; `weights`, int64 (m,), the
-    records with the combination.
-    """
+    """Distinct combinations of nodes, then sensitive values, int32 (m, p + s), with the records that have each."""
 
     places: Places
     levels: Levels
@@ -144,11 +131,7 @@ class _NodeCounts:
 
 
 class LatticeNodes:
-    """The nodes of the lattice of one table: counted, judged, priced, and turned into solutions.
-
-    `start` has the records that count, and the models; `room` is the number of records that may still be suppressed
-    besides those that were left out beforehand. Letters: q attributes, n records.
-    """
+    """The nodes of a table's lattice, counted, judged, priced, solved; `room`: records that may still be suppressed."""
 
     def __init__(self, start: FeasibleProblem, domains: Sequence[DomainLevels]) -> None:
         self.start, self.domains = start, domains
@@ -201,18 +184,13 @@ class LatticeNodes:
         return _verdict(counted, self.rules, self._regions, self.start.problem.suppression_limit)
 
     def lost(self, counted: FrequencySet) -> int:
-        """Count the records in classes that break a rule that lasts; cost as :meth:`verdict`.
-
-        A class that satisfies such a rule satisfies it with whatever is added, so this number never rises when
-        attributes are generalized or dropped, and no more records fail in the end.
-        """
+        """Count the records in classes that break a rule that lasts: never more where attributes are generalized."""
         return _verdict(counted, self._lasting, self._regions, 0, lasting=True).failing
 
     def loss(self, counted: FrequencySet, kept: NDArray[np.bool_]) -> float:
-        """Return the normalized NCP when only the `kept` rows, bool (m,), of a full node are published.
+        """Return the normalized NCP of the `kept` rows of a full node, all other records charged in full.
 
-        All other records of the table are charged in full: it is the metric of the published table. The same for any
-        order of the rows. Cost O(m · q).
+        Cost O(m · q).
         """
         penalties = [self._penalties[place][level] for place, level in enumerate(counted.levels)]
         offsets = np.cumsum([0, *(len(part) for part in penalties)], dtype=np.int64)
@@ -225,11 +203,10 @@ class LatticeNodes:
     def solution(self, levels: Levels) -> Partition | None:
         """Generalize to a node and suppress the classes that break a model; None when that is not allowed.
 
-        Models that compare with the whole table compare with the published one, which is another table whenever classes
-        go; so every class that is left is judged again until all of them hold. When fewer records than the smallest
-        class may have are suppressed, the smallest classes go too (Sweeney's complementary suppression; classes of one
-        size in the order of their codes), so that the number of suppressed records points at nobody. Records that were
-        left out beforehand are suppressed too. Cost O(n · q), and O(n) for every time that classes go.
+        Models that compare with the whole table judge every class that is left again whenever some go. When fewer
+        records than the smallest class may have are suppressed, the smallest classes go too (Sweeney's complementary
+        suppression; of one size in the order of codes), so that their number points at nobody. Cost O(n · q), and O(n)
+        for every time that classes go.
         """
         start = self.start
         class_of, count, regions = full_domain_classes(start.problem.table, self.domains, levels)
@@ -771,12 +748,10 @@ class _Findings:
 
 
 def _search_subsets(nodes: LatticeNodes, passes: Judge, decides: Judge) -> tuple[_LatticeWalk, int]:
-    """Search the lattice of every subset of the attributes, and at last the lattice of all of them.
+    """Search the lattice of every subset of the attributes, at last that of all; and count the nodes over fewer.
 
-    `passes` prunes: a node over some of the attributes that fails rules out every node above it in the number of
-    attributes. It must be monotone: what passes still does when attributes are generalized or dropped. `decides` judges
-    the nodes over all attributes that are left. Returned are the walk over all attributes, and the number of nodes over
-    fewer attributes that were counted.
+    `passes` prunes: what passes must still do when attributes are generalized or dropped. `decides` judges the nodes
+    over all that are left.
     """
     lattice, progress = nodes.lattice, nodes.start.problem.progress
     everything = tuple(range(len(lattice.heights)))
@@ -810,9 +785,8 @@ def _breadth_first(
 ) -> _LatticeWalk:
     """Judge the candidates by rising height, but for those that follow from a node below.
 
-    `candidates` hold with every node all its generalizations. The lowest of them, which nothing can follow for, come
-    first. Every other node's frequency set is rolled up from the smallest set that is at hand among its direct
-    specializations, else from the records; only sets of neighboring heights are kept, up to `ROOM` rows.
+    Every frequency set but the lowest is rolled up from the smallest at hand among its direct specializations, else
+    from the records; sets of neighboring heights are kept, up to `ROOM` rows.
     """
     walk = _LatticeWalk(lattice, candidates, judge)
     shelves = [_Shelf() for _ in range(lattice.height + 2)]
@@ -833,10 +807,7 @@ def _breadth_first(
 
 
 class _LatticeWalk:
-    """States of the nodes of one lattice, int8 (size,), as they are found.
-
-    `reached` holds for each counted node the counted one that it was rolled up from, None for the first ones.
-    """
+    """States of the nodes of a lattice as they are found; `reached`: which one each was rolled up from."""
 
     def __init__(self, lattice: Lattice, candidates: _Flags, judge: Judge) -> None:
         self.lattice = lattice

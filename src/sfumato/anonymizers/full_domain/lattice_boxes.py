@@ -232,16 +232,11 @@ class _SearchState:
 def search_boxes(
     ground: SearchProblem, budget: SearchLimit, progress: Callable[[int], None], interesting: float = math.inf
 ) -> SearchResult:
-    """Find the best node.
+    """Find the best node of value at most `interesting`; when none is found, none has it.
 
-    * `ground`: records, models and objective.
-    * `budget`: when to stop before the end.
-    * `progress`: called with the number of nodes evaluated so far.
-    * `interesting`: largest value that a solution is wanted for; when none is found, none has it.
-
-    A search that may have to end early first steps down from the top, always to the best node below, so that it has
-    something to compare with. Then best first: the box with the lowest bound is opened next, so that the lowest bound
-    of all open boxes is one for everything not yet seen. Cost O(m · changed attributes) for each evaluated node.
+    A search that may end early first steps down from the top, always to the best node below. Then best first: the box
+    with the lowest bound is opened next, so that the lowest of all open boxes bounds everything not yet seen. Cost O(m
+    · changed attributes) for each evaluated node.
     """
     heights = ground.tables.heights
     under_way = _SearchState(ground, budget, interesting, ground.loss.cut(interesting))
@@ -297,10 +292,7 @@ def _recounted(box: _Box, ground: SearchProblem) -> _Box:
 
 
 def as_lattice_search(found: SearchResult, lattice: Lattice, names: tuple[str, ...], loss_name: str) -> LatticeSearch:
-    """Return what was found as a value; the path holds the solutions that were the best so far.
-
-    Cost O(q · nodes) for a lattice whose states are kept in an array, else O(evaluated nodes).
-    """
+    """Return what was found as a value; the path holds the solutions that were the best so far."""
     best = found.best
     values = {lattice.number(node.levels): node.value for node in found.evaluated}
     return LatticeSearch(

@@ -31,16 +31,10 @@ _NO_LABELS = np.zeros(0, dtype=np.uint32)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DomainLevels:
-    """What every code of one attribute becomes on every level.
+    """What every code of one attribute becomes on every level: its node, counted in code order, and that one's codes.
 
-    An attribute without a hierarchy has two levels, the value and ``*``. The missing value is a node of its own on
-    every level below the top, and part of ``*`` on the top. Letters: h height, d codes (the missing value's among them
-    where it occurs).
-
-    `node_of`, int32 (h + 1, d): number of the node that each code belongs to, counted on each level from 0 in code
-    order. `low`, `high`, int32 (h + 1, d): first and last code of that node, as
-    :class:`~sfumato.classes.partition.Regions` writes them. `leaves`, int32 (h + 1, d): original values that the node
-    stands for; ``attribute.domain_size`` on the top.
+    Without a hierarchy there are two, the value and ``*``. The missing value is a node of its own below the top. Each
+    int32 (h + 1, d); `leaves`: original values of the node, ``attribute.domain_size`` on the top.
     """
 
     attribute: EncodedAttribute
@@ -99,10 +93,9 @@ def generalized_codes(
 def full_domain_classes(
     table: EncodedTable, domains: Sequence[DomainLevels], levels: Sequence[int]
 ) -> tuple[NDArray[np.int32], int, Regions]:
-    """Group the records of a table that are equal on the chosen levels.
+    """Group records that are equal on the chosen levels: classes by first appearance, how many, and regions.
 
-    Returns `class_of`, int32 (n,), numbered in order of first appearance; `count`, number of classes c; `regions`, what
-    each class publishes. Cost O(n · q).
+    Cost O(n · q).
     """
     class_of, count = group_records(generalized_codes(table.codes, domains, levels))
     firsts = np.empty(count, dtype=np.int64)
@@ -113,11 +106,7 @@ def full_domain_classes(
 def regions_at(
     codes: NDArray[np.unsignedinteger], domains: Sequence[DomainLevels], levels: Sequence[NDArray[np.integer]]
 ) -> Regions:
-    """Return the regions of classes on levels of their own.
-
-    `codes`, unsigned (c, q): codes of one record of each class. `domains`: length q. `levels`: for each attribute, the
-    level of each class, integers (c,).
-    """
+    """Return the regions of classes on `levels` of their own, by the codes of one record of each."""
     columns = list(enumerate(zip(domains, levels, strict=True)))
     low = np.column_stack([domain.low[level, codes[:, place]] for place, (domain, level) in columns])
     high = np.column_stack([domain.high[level, codes[:, place]] for place, (domain, level) in columns])
@@ -187,13 +176,8 @@ def _with_missing(node_of: Table, low: Table, high: Table, leaves: Table, size: 
 class LevelTables:
     """The level tables of all attributes in one flat array, as kernels read them.
 
-    Letters: q attributes, e entries of all tables together.
-
-    * `heights`: length q.
-    * `starts`, `widths`, int64 (q,): where the table of each attribute starts, and how many codes it has.
-    * `nodes`, int64 (e,): the node of code ``d`` of attribute ``a`` on level ``h`` stands at ``starts[a] + h ·
-      widths[a] + d``.
-    * `bits`: bits that a node of each attribute takes, on each level.
+    The node of code ``d`` of attribute ``a`` on level ``h`` stands at ``starts[a] + h · widths[a] + d`` of `nodes`.
+    `bits`: those that a node takes.
     """
 
     heights: Levels
@@ -222,19 +206,11 @@ def level_tables(domains: Sequence[DomainLevels]) -> LevelTables:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WeightedRecords:
-    """Records that may stand for several: equal ones, or those that are equal on some levels.
+    """Records that may stand for several: equal ones, or those that are equal on `levels`, on which classes are told.
 
-    Letters: m records here, q quasi-identifying attributes, s sensitive attributes that some model looks at.
-
-    * `levels`: node of the lattice on which records have been put together; classes can be told on it and above.
-    * `codes`, unsigned (m, q): codes of one original record of each.
-    * `weights`, int64 (m,): original records that each stands for.
-    * `values`, unsigned (m, s): sensitive values, which are equal for all that one stands for.
-    * `vector_of`, int32 (m,): number of the combination of sensitive values; empty without sensitive attributes.
-    * `origin`, int32 (m,): one of the records on the bottom of the lattice that each stands for.
-    * `labels`, unsigned (m,): what records should agree on, which is equal for all that one stands for; empty without.
-    * `gone`: original records that are not among them any more, because every node that is still looked at suppresses
-      them.
+    Each of m has `codes` of one of them, `weights`, sensitive `values` that models look at, which are equal, the number
+    of their combination, one `origin` on the bottom, and `labels` that records should agree on. `gone`: records that
+    every node that is still looked at suppresses.
     """
 
     levels: Levels
@@ -281,10 +257,7 @@ def labelled_records(
 def weighted_records(
     codes: NDArray[np.unsignedinteger], values: NDArray[np.unsignedinteger]
 ) -> tuple[WeightedRecords, Numbers]:
-    """Collapse records that are equal on all attributes and on the sensitive values that models look at.
-
-    Returns the distinct records, and the number of each original record's, int32 (n,). Cost O(n · (q + s)).
-    """
+    """Collapse records equal in all that counts; and the number of each original record's. Cost O(n · (q + s))."""
     bottom = (0,) * codes.shape[1]
     if not values.shape[1]:
         distinct, weights, record_of = distinct_records(codes)

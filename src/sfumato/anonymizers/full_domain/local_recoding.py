@@ -56,15 +56,7 @@ def local_solution(
     measure: str,
     progress: Progress,
 ) -> tuple[Partition, float] | None:
-    """Recode locally, and return what it loses too; None when no node has a class that holds.
-
-    * `ground`: records, models and an objective of cells.
-    * `record_of`, int32 (n,): the weighted record of each original one.
-    * `domains`: length q.
-    * `budget`: nodes to visit, or time to take, at most; what is left then joins the classes there are.
-    * `measure`: what the notes call the objective.
-    * `progress`: called with what is being done, how much is done, and the total.
-    """
+    """Recode locally, within a budget, and return the loss; None when no node has a class that holds."""
     loss, tables = ground.loss, ground.tables
     assert isinstance(loss, CellLoss)
     taken = _local_classes(ground.records, tables, ground.rule, loss.objective, budget, progress)
@@ -97,11 +89,10 @@ def _local_classes(
     budget: SearchLimit,
     progress: Callable[[str, int, int], None],
 ) -> _LocalLevelClasses:
-    """Visit nodes in rising order of what a cell costs there on average, and take every class that holds.
+    """Visit nodes in rising order of what a cell costs there, and take every class that holds.
 
-    A class is a set of records that no cheaper node has taken and that are equal on this node. In the first round dear
-    classes of a node are left for dearer nodes, in the second they are taken, too. Models that compare with the whole
-    table compare with all records. Cost O(records left · q) for each node.
+    A class is what no cheaper node has taken and is equal here. In the first round dear classes are left for dearer
+    nodes. Models that compare with the whole table compare with all records. Cost O(records left · q) for each node.
     """
     class_of = np.full(records.height, -1, dtype=np.int32)
     left = np.arange(records.height)
@@ -157,10 +148,7 @@ def _taken(
 
 
 def _rising_nodes(lattice: Lattice, objective: CellObjective, records: int) -> tuple[list[Levels], NDArray[np.float64]]:
-    """Return nodes in rising order of the mean cost of a record, the top last.
-
-    All of them, or chains through a large lattice; fewer where they are too many for so many records.
-    """
+    """Return nodes in rising order of mean cost, the top last: all, or chains through a lattice too large."""
     means = objective.level_means
     nodes = list(lattice.nodes()) if lattice.size <= _ALL else sorted(set(_chains(lattice.heights, means)))
     costs = means[np.arange(means.shape[0]), np.array(nodes)].sum(axis=1)
@@ -212,10 +200,9 @@ def _place_leftovers(
 ) -> None:
     """Put every record that is in no class into one, in the order of their codes.
 
-    A record joins the class that costs least more by it and still satisfies every model, of equal ones that whose
-    values come first. Where none of the cheapest does, the cheapest is taken in, and the search goes on for both. When
-    all records as one class satisfy the models, as monotone ones do if any solution exists, so do the classes. Cost O(c
-    · q · heights) for each record.
+    It joins the class that costs least more and still satisfies every model. Where none of the cheapest does, the
+    cheapest is taken in, and the search goes on for both. When all records satisfy the models, so do the classes. Cost
+    O(c · q · heights) a record.
     """
     left = np.flatnonzero(boxes.class_of < 0)
     ordered = left[np.lexsort((*boxes.records.values[left].T[::-1], *boxes.records.codes[left].T[::-1]))].tolist()
@@ -302,11 +289,7 @@ def _cheapest(
 
 
 class _Boxes:
-    """Classes of weighted records by their smallest and largest codes; a class can take others in.
-
-    Letters: c classes, q attributes. `class_of`, int32 (m,): class of each weighted record, −1 for none. `low`, `high`,
-    int64 (c, q). `sizes`, int64 (c,): weights; 0 for a class that another has taken in.
-    """
+    """Classes of weighted records by their smallest and largest codes; one of size 0 was taken in by another."""
 
     def __init__(self, records: WeightedRecords, class_of: Numbers, count: int) -> None:
         """Find the corners of all classes. O(m · q)."""

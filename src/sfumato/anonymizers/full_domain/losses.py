@@ -96,10 +96,7 @@ class NodeLoss(Protocol):
         ...
 
     def floor(self, node: CountedNode, low: Levels, before: Floor | None) -> Floor:
-        """Return what the nodes from `low` up to a counted one cost at least, given what is lost on that.
-
-        before : the bound that was known when records were taken out because they are lost; None where none were.
-        """
+        """Return what nodes from `low` up to a counted one cost at least; `before`: that before records were lost."""
         ...
 
     def cut(self, value: float) -> float:
@@ -235,21 +232,11 @@ class CellLoss:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CellObjective:
-    """What the cells of each attribute cost, taken together over attributes.
+    """What the cells of each attribute cost, as whole numbers, so that no order of counting shows.
 
-    Sums of costs are whole numbers, so that the value of a node does not depend on the order in which it was counted.
-    Letters: q attributes, e entries of all level tables, h largest height.
-
-    * `costs`, int64 (e,): cost of one cell, laid out like the level tables.
-    * `full`, int64 (q,): cost of a cell of a suppressed record.
-    * `floors`, int64 (e,): the cost of a cell, or that of a suppressed one where this is less.
-    * `known`, int64 (q,): sum that the unchanged column costs.
-    * `most`, int64 (q,): sum of the fully suppressed column, less `known`; at least 1.
-    * `shares`, float64 (q,): weight of each attribute: 1 together for means, at most 1 for the maximum and ranks.
-    * `mean`: how attributes are taken together.
-    * `unsuppressed`, int64 (q, 1 + h): least sum of each attribute on each level, 0 above its height.
-    * `sizes`, int64 (q,): entries of each attribute's level table.
-    * `records`: number of original records n.
+    `costs`, laid out like the level tables; `full`: of a suppressed cell; `floors`: the less of both. `known`, `most`:
+    sum of the unchanged and of the suppressed column. `shares`: weight of each attribute, 1 together for means, at most
+    1 for the maximum and ranks. `unsuppressed`: least sum of each attribute on each level.
     """
 
     costs: NDArray[np.int64]
@@ -327,14 +314,10 @@ def _cell_objective(
 ) -> CellObjective:
     """Lay the costs of an objective out for a table.
 
-    * `name`: ``"loss"``: (leaves − 1) / (leaves of the domain − 1). ``"ncp"``: leaves / leaves of the domain, 0 for one
-      leaf. ``"precision"``: level / height. ``"entropy"``: bits that are missing, over those of the suppressed table.
-      ``"information"``: log of the leaves / log of the leaves of the domain.
-    * `mean`: over attributes, with their weights; entropies and information weigh by the bits that an attribute has to
-      lose as well. The sum is not divided by the weights; for the maximum and ranks the largest weight is 1.
-    * `domains`: length q.
-    * `occurrences`: for each attribute, original records with each code, int64 (d,).
-    * `balance`: 0 to 1: below a half suppressed records cost less, down to nothing, above it generalized ones.
+    ``"loss"``: (leaves − 1) / (leaves of the domain − 1); ``"ncp"``: leaves / those of the domain, 0 for one;
+    ``"precision"``: level / height; ``"entropy"``: bits that are missing, over those of the suppressed table;
+    ``"information"``: log leaves / log of the domain's. Entropies and information weigh by the bits that an attribute
+    has to lose as well. `balance`: below a half suppressed records cost less, above it generalized ones.
     """
     rows = [_COSTS[name](domain, counts) for domain, counts in zip(domains, occurrences, strict=True)]
     records = int(occurrences[0].sum())
@@ -486,10 +469,7 @@ class _ClassBasedLoss:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _SquaredSizes(_ClassBasedLoss):
-    """Discernibility: the squared sizes of the classes, and n for each suppressed record.
-
-    `kept` and `left_out` are by what each of them is multiplied, `parts` by what both are where they count alike.
-    """
+    """Discernibility: squared class sizes, and n for each suppressed record, each times its part of the balance."""
 
     tables: LevelTables
     total: int
@@ -535,10 +515,7 @@ class _MeanSize(_ClassBasedLoss):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Ambiguity(_ClassBasedLoss):
-    """The mean, over records, of the share of all possible records that a published one stands for.
-
-    `shares` has the share of the domain that each entry of the level tables stands for, float64 (e,).
-    """
+    """The mean, over records, of the share of all possible records that a published one stands for."""
 
     tables: LevelTables
     total: int
@@ -568,13 +545,9 @@ class _Ambiguity(_ClassBasedLoss):
 class _Divergence(_ClassBasedLoss):
     """The Kullback-Leibler divergence of the records from what the release says of them, in bits.
 
-    A class spreads its records evenly over everything that its values stand for, and so do suppressed records over the
-    whole domain. Logarithms are rounded once, and added as whole numbers.
-
-    * `bits`, int64 (e,): logarithm of the values that each entry of the level tables stands for, in parts of a bit.
-    * `full`: the same of a suppressed record.
-    * `total`, `limit`: original records, and those that may be suppressed.
-    * `known`: what is subtracted: for each original record, the logarithm of the records that are equal to it.
+    Classes, and suppressed records, spread evenly over all that their values stand for. Logarithms (`bits`, `full`) are
+    rounded once, and added as whole numbers. `known`: for each original record, the logarithm of its equals, is
+    subtracted.
     """
 
     tables: LevelTables
@@ -695,10 +668,7 @@ def _agreeing(class_of: NDArray[np.integer], labels: NDArray[np.integer], weight
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _PayoutFloor:
-    """The larger of two bounds: one that knows the risk of records, one that knows every level.
-
-    `flat`: for the whole box. `information`: what is lost if nobody attacks.
-    """
+    """The larger of two bounds: one that knows the risk of records (`flat`), one that knows every level."""
 
     flat: float
     information: _TermFloor
@@ -723,11 +693,7 @@ class _PayoutFloor:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Payout(_ClassBasedLoss):
-    """The share of the largest payout that is lost: by information, by people who are found, by suppression.
-
-    `game`: benefit, loss, gain and cost. `information`: what is lost of the information, as an arithmetic mean.
-    `total`: original records n.
-    """
+    """The share of the largest payout of a `game` that is lost: by information, people who are found, suppression."""
 
     game: Profitability
     information: CellLoss

@@ -449,10 +449,7 @@ class _Walk:
         return node
 
     def step(self, direction: int) -> None:
-        """Go from one end of the lattice to the other, always on from the node that is best so far.
-
-        direction : 1 upwards, -1 downwards, where nothing below a hopeless node is looked at.
-        """
+        """Go from one end of the lattice to the other, on from the best; down, below nothing that is hopeless."""
         start = self.lattice.bottom if direction > 0 else self.lattice.top
         heap = [] if self.spent else [(_urgency(self.look(start)), start)]
         while heap and not self.spent:
@@ -501,10 +498,7 @@ class _Walk:
         return tuple(levels)
 
     def result(self) -> SearchResult:
-        """Return what was found, and what any node costs at least; proven if all nodes were looked at.
-
-        The bound is that of the search by boxes, after no more nodes than were looked at here.
-        """
+        """Return what was found, and a bound by boxes after as many nodes; proven if all were looked at."""
         nodes, best = list(self.seen.values()), self.path[-1] if self.path else None
         if len(nodes) >= self.lattice.size or self.hopeless:
             return SearchResult(nodes, self.path, math.inf if best is None else best.value or 0.0, True)

@@ -263,15 +263,10 @@ def _restricted(counts: SensitiveCounts, totals: NDArray[np.int64]) -> Sensitive
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NodeOutcome:
-    """What becomes of the classes of one node.
+    """What becomes of the classes of one node: which are `kept`, and `lost` on every specialization, too.
 
-    * `kept`, bool (c,): the classes that are published.
-    * `lost`, bool (c,): classes whose records every specialization suppresses, too.
-    * `doomed`: records of the lost classes, and those that were lost before.
-    * `suppressed`: records of the classes that are not published.
-    * `broken`: those among them, and among what was lost before, whose classes break a model by themselves.
-    * `holds`: whether that is a solution: something is published, and the suppression limit is kept.
-    * `people`, int64 (c,): people of a population whom each class covers, where a model speaks of them.
+    `doomed`: records of these, and those lost before. `broken`: suppressed ones whose classes break a model by
+    themselves. `people`: of a population, by class, where a model speaks of them.
     """
 
     kept: _Marks
@@ -305,10 +300,7 @@ class _Worth(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RegionModels:
-    """The models of a problem that speak of a population, judged by region.
-
-    `models`: none of them where nothing is said of a population. `whole`: bounds on figures of the whole table.
-    """
+    """The models of a problem that speak of a population, judged by region, and those of the `whole` table."""
 
     models: tuple[PrivacyModel, ...]
     population: PeopleOfPopulation | None
@@ -366,12 +358,7 @@ class RegionModels:
 
 
 def by_region(problem: Problem) -> Problem:
-    """Return a problem for who knows all classes of a candidate, and what they publish.
-
-    Classes are judged by the people of their regions, and the whole table by itself. Where nothing is promised of
-    either, it is the same problem. Raises ``PolicyError`` when an attribute of the population has another number of
-    levels than that of the table.
-    """
+    """Return a problem for who knows all classes of a candidate, and what they publish: judged by people of regions."""
     whole = whole_table_models(problem.models)
     if whole:
         models = [model for model in problem.models if model not in whole]
@@ -426,15 +413,10 @@ def _missing(own: DomainLevels, other: DomainLevels, level: int) -> list[int]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RegionPeople:
-    """A population that is laid out like the records of a search, grouped as they are.
+    """A population laid out, and grouped, like the records of a search; a class asks for somebody like one of its.
 
-    Whoever has the values of a record is in its class on every node. So the population is grouped by itself, and each
-    class asks for the group of somebody who is like one of its records: nothing is compared between the two.
-
-    * `people`: distinct people, as codes of their own.
-    * `tables`: the table's node of each code on each level, or one more that stands for none.
-    * `like`, integers (m,): for each record on the bottom of the lattice, somebody with its values.
-    * `kept`: the same with people put together on some levels.
+    `like`, integers (m,): for each record on the bottom, somebody with its values. `kept`: the same, put together on
+    some levels.
     """
 
     people: WeightedRecords

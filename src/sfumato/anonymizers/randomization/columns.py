@@ -91,11 +91,7 @@ def refuse_misfits(what: str, models: Sequence[PrivacyModel], problems: Iterator
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PresentCells:
-    """The present cells of a column of numbers or dates.
-
-    `column`: not-a-number became missing. `places`, int64 (m,): records that have a value. `numbers`: int64 or float64
-    (m,); dates as days since 1970-01-01.
-    """
+    """The present cells of a column of numbers or dates (as days since 1970): not-a-number became missing."""
 
     column: pl.Series
     places: NDArray[np.int64]
@@ -107,10 +103,7 @@ class PresentCells:
         return not self.column.dtype.is_float()
 
     def with_numbers(self, numbers: NDArray[Any]) -> pl.Series:
-        """Return the column with other `numbers`, (m,) and of the same type.
-
-        Raises ``InputError`` when a date would leave the years 1 to 9999, beyond which few programs read one.
-        """
+        """Return the column with other `numbers`; no date leaves the years 1 to 9999, as few programs read one."""
         if self.column.dtype == pl.Date and len(numbers) and (numbers.min() < _FIRST_DAY or numbers.max() > _LAST_DAY):
             raise InputError(
                 f"column {self.column.name!r}: a changed date would leave the years 1 to 9999; make dates that stand "
@@ -155,10 +148,7 @@ def draw_uniform(count: int, seed: int | None) -> Floats:
 
 
 def draw_normal(count: int, seed: int | None) -> Floats:
-    """Return `count` numbers of the standard normal distribution; float64 (count,).
-
-    By Box and Muller: a random direction, and a random squared radius of the exponential distribution.
-    """
+    """Return `count` normal numbers by Box and Muller: a random direction, and an exponential squared radius."""
     half = (count + 1) // 2
     uniform = draw_uniform(2 * half, seed)
     radius = np.sqrt(-2.0 * _rounded_once(np.log1p, -uniform[:half]))
@@ -209,21 +199,17 @@ def _changed_share(frame: pl.DataFrame, changed: Mapping[str, pl.Series]) -> flo
 
 
 def masking_figures(frame: pl.DataFrame, changed: Mapping[str, pl.Series]) -> dict[str, float]:
-    """Compare changed columns of numbers and dates with the original ones.
+    """Compare changed columns of numbers and dates, in the original order, with those of `frame`; some may vary not.
 
-    `frame`: the original. `changed`: columns by their names, whose rows are still those of the original. Others than
-    numbers and dates are left out, as are numbers that do not vary. Returns: empty without such columns. Over cells
-    with a value: ``il1``, the mean of |x − x'| / |x| where x is not 0; ``il1s``, the mean of |x − x'| / (√2 s), s the
-    standard deviation of the original column. Over records with a value in each column: ``eigenvalue_loss``, Σ |λ − λ'|
-    / Σ λ for the eigenvalues of both covariance matrices, sorted, of columns in units of s; ``interval_risk``, the
-    share of records of which every number stayed within 0.05 s; and ``mahalanobis_risk``, the same within 0.01 d² s, d
-    being the record's Mahalanobis distance from the mean.
+    Over cells: ``il1``, the mean of |x − x'| / |x| where x is not 0; ``il1s``, of |x − x'| / (√2 s). Over records with
+    a value in each column: ``eigenvalue_loss``, Σ |λ − λ'| / Σ λ of both covariances; ``interval_risk``, the share
+    whose every number stayed within 0.05 s; ``mahalanobis_risk``, within 0.01 d² s, d the Mahalanobis distance from the
+    mean. Cost O(n p²).
 
     Mateo-Sanz, Sebé and Domingo-Ferrer, "Outlier protection in continuous microdata masking", PSD 2004, for IL1s; Templ
-    and Meindl, "Robust statistics meets SDC: new disclosure risk measures for continuous microdata masking", PSD 2008,
-    for both risks; their full texts were not at hand, and sdcMicro's documentation was followed. Departures: means over
-    cells, where sdcMicro adds up; distances from the plain mean and covariance, not from robust ones. Cost O(n p²) for
-    p columns.
+    and Meindl, "Robust statistics meets SDC", PSD 2008, for both risks; their full texts were not at hand, and
+    sdcMicro's documentation was followed. Departures: means over cells, where sdcMicro adds up; the plain mean and
+    covariance, not robust ones.
     """
     pairs = [(_numbers(frame[name]), _numbers(column)) for name, column in changed.items()]
     both = [(one, other) for one, other in pairs if one is not None and other is not None and _varies(one)]

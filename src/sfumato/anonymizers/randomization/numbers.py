@@ -157,12 +157,7 @@ def _with_gaps(cells: PresentCells) -> Floats:
 
 
 def plain_noise(values: Floats, amount: float, seed: int | None) -> Floats:
-    """Draw normal noise for every column by itself.
-
-    `values`: float64 (n, a); NaN where missing. `amount`: standard deviation of the noise, as a multiple of that of the
-    column. `seed`: None draws from the operating system. Returns: float64 (n, a). The variance of a column grows by the
-    factor ``1 + amount²`` on average; covariances stay.
-    """
+    """Draw normal noise for every column by itself, of `amount` deviations; variances grow by ``1 + amount²``."""
     drawn = draw_normal(values.size, seed).reshape(values.shape)
     return drawn * (amount * _deviations(values))
 
@@ -245,11 +240,10 @@ def _covariance(centered: Floats) -> Floats:
 
 
 def _square_root(covariance: Floats, lone: NDArray[np.bool_]) -> Floats:
-    """Return a lower root, float64 (a, a), by Cholesky's rule, of a matrix that may be singular.
+    """Return a lower root, by Cholesky's rule, of a matrix that may be singular: 0 for what follows from before.
 
-    What is left of a column once the columns before it are known is 0 where it follows from them. `lone` marks columns
-    that vary: if they do so only in records that are not complete, nothing is known of them, and they get noise of
-    their own.
+    `lone` columns vary in records that are not complete alone: nothing is known of them, and they get noise of their
+    own.
     """
     root = np.zeros_like(covariance)
     for column, whole in enumerate(np.diag(covariance).tolist()):
@@ -347,16 +341,7 @@ class Rounding(Checked):
 
 
 def rounded(values: _Numbers, base: float, *, unbiased: bool, seed: int | None) -> _Numbers:
-    """Round to multiples of `base`.
-
-    * `values`: int64 or float64 (n,), none missing.
-    * `base`: above 0; a whole number where values are.
-    * `unbiased`: True: to one of the two multiples around a value, at random and the nearer one the more often, so that
-      expected values stay what they were. False: to the nearer one, upwards from the middle.
-    * `seed`: None draws from the operating system.
-
-    Returns: of the type of `values`.
-    """
+    """Round to multiples of `base`; unbiased: at random to the two around, the nearer more often; else to that."""
     step = values.dtype.type(base)
     below = np.floor_divide(values, step)
     above = (values - below * step) / float(base)

@@ -105,12 +105,10 @@ class PRAM(Checked):
 
 
 def transition_matrix(counts: NDArray[np.integer], retention: float, *, invariant: bool) -> Floats:
-    """Return the probabilities with which each category is published as each other.
+    """Return the probabilities, rows of originals, with which each category is published as each other.
 
-    `counts`, integers (d,): how often each category occurs, ≥ 1. `retention`: probability of keeping a category, 0 to
-    1. `invariant`: False: all other categories are equally likely. True: with probability ``1 - retention`` a category
-    is drawn by the frequencies of the column, its own among them, so that expected frequencies stay what they were.
-    Returns: float64 (d, d); rows (original categories) sum to 1.
+    Not kept, all others are equally likely; `invariant`: one is drawn by the frequencies of the column, so that
+    expected ones stay.
     """
     size = len(counts)
     kept = retention * np.eye(size)
@@ -124,12 +122,7 @@ def transition_matrix(counts: NDArray[np.integer], retention: float, *, invarian
 def post_randomized(
     codes: NDArray[np.integer], counts: NDArray[np.integer], retention: float, *, invariant: bool, seed: int | None
 ) -> NDArray[np.int64]:
-    """Draw a category for every record, as :func:`transition_matrix` says.
-
-    `codes`, integers (n,): category of each record, ``0 .. d-1``. `counts`, `retention`, `invariant`: as in
-    :func:`transition_matrix`. `seed`: None draws from the operating system. Returns: int64 (n,). Cost O(n log d); the
-    matrix is never made.
-    """
+    """Draw a category for every record, as :func:`transition_matrix` says, which is never made. Cost O(n log d)."""
     size = len(counts)
     uniform = draw_uniform(2 * len(codes), seed)
     keeps, chosen = uniform[: len(codes)] < retention, uniform[len(codes) :]
@@ -145,12 +138,7 @@ def post_randomized(
 
 
 def original_counts(published: Floats, matrix: Floats) -> Floats:
-    """Estimate, without bias, how often each category occurred before post-randomization.
-
-    Solves ``published = original @ matrix``. Single estimates may be below 0. `published`: float64 (d,): how often each
-    category was published. `matrix`: float64 (d, d), from :func:`transition_matrix`; no retention so small that it
-    cannot be inverted.
-    """
+    """Estimate, without bias, how often each category occurred: ``published = original @ matrix``; perhaps below 0."""
     return np.linalg.solve(matrix.T, published).astype(np.float64)
 
 
@@ -234,12 +222,9 @@ class Swapping(Checked):
 
 
 def swapped_records(class_of: NDArray[np.integer], share: float, seed: int | None) -> _Records:
-    """Exchange random pairs of records of one class.
+    """Exchange random pairs of records of one class, so that `share` of each changes places on average; an involution.
 
-    `class_of`: integers (n,) from 0: records change places with others of their class alone. `share`: share of the
-    records of each class that change places, 0 to 1, on average: the number of pairs is rounded up or down at random,
-    and of an odd class one record stays at least. `seed`: as :func:`sfumato.randomness.permutation` takes it. Returns:
-    int64 (n,): the record whose values each record gets; an involution. Cost O(n log n).
+    The number of pairs is rounded at random, and of an odd class one stays at least. Cost O(n log n).
     """
     order = permutation(len(class_of), another(seed, 0))
     order = order[np.argsort(class_of[order], kind="stable")]
@@ -299,13 +284,9 @@ class RankSwapping(Checked):
 
 
 def rank_swapped(values: NDArray[np.generic], share: float, seed: int | None) -> _Records:
-    """Permute records inside short stretches of their ranks.
+    """Permute records inside stretches of `share` of their ranks, from a random first cut, equal values at random.
 
-    Ranks are cut into stretches of as many records as may lie between two that change places, from a random first cut,
-    and each stretch is permuted at random; equal values get ranks in random order. `values`: sortable (n,), none
-    missing. `share`: how far a value may move, as a share of the n ranks; at least one rank. `seed`: as
-    :func:`sfumato.randomness.permutation` takes it. Returns: int64 (n,): the record whose value each record gets. Cost
-    O(n log n).
+    Cost O(n log n).
     """
     count = len(values)
     tie_order = permutation(count, another(seed, 0))

@@ -54,16 +54,11 @@ _Quality = tuple[int, float]
 
 
 def medoids(distances: NDArray[np.float64], count: int) -> NDArray[np.int64]:
-    """Choose medoids so that the sum of everybody's distance to the nearest is least.
+    """Choose medoids so that the sum of everybody's distance to the nearest is least; the first set of equal ones.
 
-    `distances`, float64 (a, a): symmetric, 0 on the diagonal. `count`: how many medoids, 1 to a. Returns: int64
-    (count,), ascending. Of sets that cost the same, the first in lexicographic order is taken. Exact while there are at
-    most `MOST_SETS` sets of medoids. Larger problems are solved by PAM (BUILD, then the best exchange as long as one
-    improves the sum), and the result is a local optimum. Both are deterministic. Cost O(sets · a c), or O(c² (a − c) a)
-    for each exchange.
-
-    *Source.* Kaufman, Rousseeuw, "Finding groups in data", 1990. Departure: PAM is replaced by the exact answer where
-    that is affordable.
+    Exact while there are at most `MOST_SETS` sets; larger problems are solved by PAM (BUILD, then the best exchange), a
+    local optimum. Cost O(sets · a c), or O(c² (a − c) a) for each exchange. *Source.* Kaufman, Rousseeuw, "Finding
+    groups in data", 1990. Departure: PAM is replaced by the exact answer where that is affordable.
     """
     search = _best_of_all if comb(len(distances), count) <= MOST_SETS else _by_exchange
     return np.sort(search(distances, count))
@@ -119,18 +114,12 @@ def fuzzy_c_means(
 ) -> FuzzyClusters:
     """Find centers and degrees of membership that make ``Σ u_ij^m d_ij²`` small, where degrees of a point sum to 1.
 
-    * `points`, float64 (a, p).
-    * `clusters`: how many, 1 to a.
-    * `fuzzifier`: m, above 1; the nearer to 1 the crisper.
-    * `distance`: ``"dot-product"``: ``1 - cos`` of the angle between point and center, points and centers brought to
-      length 1 (Klawonn, Keller 1999). A point at the origin has no direction; its distance is the Euclidean one.
-
-    No luck is involved: it starts from up to 32 sets of centers, each a point and those that are farthest from all
-    before, and the best outcome is taken. A point in the place of centers belongs to these alone, in equal parts
-    (Thomas, Raju, Wangmo 2009), so that nothing is divided by zero. Each round costs O(a c p).
-
-    *Sources.* Dunn 1973; Bezdek 1981. The paper of overlapping slicing prints the distance between two points where
-    that of point and center is meant, and the criterion of convergence without its minus.
+    ``"dot-product"``: ``1 - cos`` of the angle, points and centers brought to length 1 (Klawonn, Keller 1999); of a
+    point at the origin the Euclidean distance. No luck: it starts from up to 32 sets of centers, each a point and those
+    farthest from all before, and takes the best. A point in the place of centers belongs to these alone, in equal parts
+    (Thomas, Raju, Wangmo 2009). Each round costs O(a c p). *Sources.* Dunn 1973; Bezdek 1981. The paper of overlapping
+    slicing prints the distance between two points where that of point and center is meant, and the criterion of
+    convergence without its minus.
     """
     shaped = _directed(points) if distance == "dot-product" else points
     return _best_of(
@@ -141,11 +130,7 @@ def fuzzy_c_means(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FuzzyClusters:
-    """Clusters that points belong to by degrees.
-
-    `memberships`, float64 (a, c): from 0 to 1. `squares`, float64 (a, c): squared distance of every point from every
-    center. `objective`: ``Σ u^m d²``, which is to be small.
-    """
+    """Clusters that points belong to by degrees; squared distances from centers; `objective`, ``Σ u^m d²``."""
 
     memberships: NDArray[np.float64]
     squares: NDArray[np.float64]
@@ -224,12 +209,10 @@ def _directed(points: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def scaled_coordinates(distances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Place attributes so that they lie about as far from each other as `distances` says: classical scaling.
+    """Place attributes so that they lie about as far from each other as `distances` says: classical scaling, O(a³).
 
-    `distances`, float64 (a, a): symmetric, 0 on the diagonal; ``1 - φ²`` here. Returns: float64 (a, p), one row for
-    each attribute; p is the number of positive eigenvalues of ``-J D² J / 2``. Where the distances are those of no
-    points at all, as with φ², the negative ones are left out. Raises ``InputError`` when `distances` is not square and
-    finite. Cost O(a³). *Source.* Torgerson 1952; that attributes are clustered in this space is our choice, as the
+    A coordinate for each positive eigenvalue of ``-J D² J / 2``; the negative ones, where distances are those of no
+    points, are left out. *Source.* Torgerson 1952; that attributes are clustered in this space is our choice, as the
     paper of overlapping slicing names none.
     """
     count = len(distances)
@@ -246,12 +229,9 @@ def scaled_coordinates(distances: NDArray[np.float64]) -> NDArray[np.float64]:
 def fuzzy_c_medoids(distances: NDArray[np.float64], clusters: int, fuzzifier: float = 2.0) -> FuzzyClusters:
     """Find medoids and degrees of membership that make ``Σ u_ij^m d_ij`` small, where degrees of a point sum to 1.
 
-    `distances`, float64 (a, a): symmetric, 0 on the diagonal. `clusters`: how many, 1 to a. `fuzzifier`: m, above 1.
-    Returns: its ``squares`` are `distances` of points and medoids, which take the place of squared ones. No luck is
-    involved, see :func:`fuzzy_c_means`. A medoid belongs to its own cluster alone, and no attribute is the medoid of
-    two. Each round costs O(a² c).
-
-    *Source.* Krishnapuram, Joshi, Nasraoui, Yi, "Low-complexity fuzzy relational clustering", 2001.
+    Distances take the place of squared ones. No luck is involved, see :func:`fuzzy_c_means`. A medoid belongs to its
+    own cluster alone. Each round costs O(a² c). *Source.* Krishnapuram, Joshi, Nasraoui, Yi, "Low-complexity fuzzy
+    relational clustering", 2001.
     """
     return _best_of(_from_medoids(distances, start, fuzzifier) for start in _farthest_first(distances, clusters))
 
@@ -303,20 +283,14 @@ def typicalities(found: FuzzyClusters, fuzzifier: float = 2.0) -> NDArray[np.flo
 
 
 def overlapping_medoids(distances: NDArray[np.float64], clusters: int, similarity: float) -> NDArray[np.float64]:
-    """Choose centers whose clusters are large, and which lie far apart.
+    """Choose centers whose clusters, all that is at least `similarity` similar, are large and lie far apart.
 
-    A cluster is everything that is at least `similarity` similar to its center, ``1 - distance / largest distance``; so
-    clusters overlap, and some attributes may be in none. `distances`, float64 (a, a): symmetric, 0 on the diagonal.
-    `clusters`: how many, 1 to a. `similarity`: 0 (everything is in every cluster) to 1 (only what is at no distance is
-    in one). Returns: float64 (a, c): similarity of each attribute to each center, as degrees of membership.
-
-    Deterministic: starts from each attribute in turn and adds the one with the largest product of crowding value (how
-    many it is similar to) and distance from the centers before; then exchanges a center for another attribute as long
-    as the clusters get larger, or as large with centers farther apart. Each round costs O(a² c).
-
-    *Source.* Chen, Hu, "An overlapping cluster algorithm to provide non-exhaustive clustering", EJOR 2006. Its
-    functions are not at hand: the two goals are its, the order between them and the exchange are ours. Departures: it
-    draws its starts at random; and clusters that are the same count once here, as columns that are do.
+    Clusters overlap, and some attributes may be in none. Deterministic: starts from each attribute in turn and adds the
+    one with the largest product of crowding value and distance from the centers before; then exchanges a center as long
+    as the clusters get larger, or as large with centers farther apart. Each round costs O(a² c). *Source.* Chen, Hu,
+    "An overlapping cluster algorithm to provide non-exhaustive clustering", EJOR 2006. Its functions are not at hand:
+    the two goals are its, the order between them and the exchange are ours. Departures: it draws its starts at random;
+    and clusters that are the same count once here.
     """
     largest = float(distances.max(initial=0.0))
     similar = 1.0 - distances / largest if largest > 0 else np.ones_like(distances)
@@ -444,12 +418,11 @@ class ChosenColumns:
 def choose_columns(
     problem: Problem, correlation: Correlation, count: int, alpha: int | None, lay_out: _LayOut
 ) -> ChosenColumns:
-    """Cluster the attributes; without `alpha` fewer and fewer stand beside the sensitive ones until the models hold.
+    """Cluster the attributes; without `alpha` ever fewer stand beside the sensitive ones until the models hold.
 
-    A sensitive value that hangs together with what stands beside it can be guessed from that, in any bucket: the models
-    then fail for all records as one bucket, which no cut mends. What is said of that is of the fewest beside them.
-    Raises ``UnsatisfiableError`` when all records as one bucket break a model even with the sensitive attributes in a
-    column of their own; with `alpha`, when they do in those columns.
+    A value that hangs together with what stands beside it can be guessed in any bucket: the models then fail for all
+    records, which no cut mends. Refused when they fail even with the sensitive attributes alone, or with `alpha` in
+    those columns.
     """
     sensitive = [attribute.name for attribute in problem.table.sensitive]
     first = cluster_columns(correlation, sensitive, count, alpha)
@@ -527,21 +500,12 @@ def _sentence(
 def cluster_columns(
     correlation: Correlation, sensitive: Collection[str], columns: int, alpha: int | None = None
 ) -> Columns:
-    """Put attributes that hang together into the same column, by k-medoids on the distance ``1 - φ²``.
+    """Put attributes that hang together into the same column, by k-medoids on ``1 - φ²``, in order of first attributes.
 
-    * `correlation`: of all attributes that are sliced.
-    * `sensitive`: the sensitive ones among them.
-    * `columns`: how many columns there are to be.
-    * `alpha`: None: k-medoids over all attributes. A whole number: the sensitive attributes and the ``alpha - 1``
-      others that are nearest to one of them form a column, and k-medoids makes ``columns - 1`` of the rest.
-
-    Returns: every attribute once, in the order of `correlation`; columns in the order of their first attributes. Raises
-    ``PolicyError`` when there are more columns than attributes, or `alpha` leaves too few attributes for the others;
-    and with every attribute that has one value only. Deterministic. The paper uses PAM;
-    :func:`sfumato.anonymizers.slicing.columns.medoids` says when its answer is exact and what it costs.
-
-    *Sources.* Li, Li, Zhang, Molloy, TKDE 2012; Kaufman, Rousseeuw, "Finding groups in data", 1990. The details of the
-    sensitive column are ours, as the paper only names it.
+    With `alpha` the sensitive attributes and the ``alpha - 1`` others nearest to one of them form a column, and
+    k-medoids makes ``columns - 1`` of the rest. Deterministic. The paper uses PAM; :func:`medoids` says when its answer
+    is exact. *Sources.* Li, Li, Zhang, Molloy, TKDE 2012; Kaufman, Rousseeuw, "Finding groups in data", 1990. The
+    details of the sensitive column are ours, as the paper only names it.
     """
     problems = [*_count_problems(correlation, sensitive, columns, alpha), *_constant_problems(correlation)]
     raise_all(PolicyError, problems)

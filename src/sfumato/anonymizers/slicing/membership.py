@@ -31,14 +31,10 @@ _MOST_DISCLOSED = 1 << 29
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SliceDisclosure:
-    """Identity and attribute disclosure of a sliced table.
+    """Identity and attribute disclosure of a sliced table: records, and matching buckets, of each combination.
 
-    Letters: V distinct combinations of values, r rules.
-
-    * `weights`, int64 (V,): records that have each combination.
-    * `matches`, int64 (V,): buckets that match it. One bucket: whoever knows the values knows the bucket.
-    * `measures`: float64 (V,) for each rule: highest share of a sensitive value, or distance to the whole table.
-    * `complete`: whether all records were looked at, or some of them, drawn at random.
+    `measures`: float64 (V,) for each rule: highest share of a sensitive value, or distance to the whole table.
+    `complete`: whether all records were looked at, or some, drawn at random.
     """
 
     weights: NDArray[np.int64]
@@ -68,14 +64,7 @@ def disclosure_of(
     threads: int = 1,
     most: int = _MOST_DISCLOSED,
 ) -> SliceDisclosure:
-    """Measure what each record has to fear, over all buckets that match it.
-
-    * `layout`: columns and rules of the original table.
-    * `bucket_of`, `count`: bucket of each record.
-    * `seed`: for drawing records; None draws from the operating system.
-    * `progress`, `threads`: as everywhere.
-    * `most`: pairs of a combination and a bucket to look at; where that is not enough, combinations are drawn.
-    """
+    """Measure what each record has to fear, over all buckets that match it; beyond `most` pairs some are drawn."""
     index = slice_index(layout.arrays, bucket_of, count, layout.part_sizes)
     order = permutation(len(layout.vectors), seed)
     affordable = int(np.searchsorted(np.cumsum(matching_cost(index, layout.vectors[order])), most, side="right"))
@@ -91,12 +80,7 @@ def disclosure_of(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _MembershipDisclosure:
-    """How well records are told from fakes by their numbers of matching buckets.
-
-    `originals`, `fakes`: int64: matching buckets of records, and of fakes. `auc`: how often a record has more matching
-    buckets than a fake, ties counted half: 0.5 is guessing, 1 tells all apart. `interval`: 95% of `auc`, (0, 1) where
-    one of the two has fewer than two.
-    """
+    """How well records are told from fakes by numbers of matching buckets; `auc` .5 is guessing, (0, 1) unknown."""
 
     originals: NDArray[np.int64]
     fakes: NDArray[np.int64]
@@ -126,19 +110,10 @@ def membership_disclosure(
 ) -> _MembershipDisclosure:
     """Compare records with fakes: people whose values can be put together from a bucket, and who are in no record.
 
-    * `layout`: columns of the original table, from :func:`sfumato.published.checks.slice_layout.layout_of`.
-    * `table`, `columns`: the same table and columns.
-    * `bucket_of`, `count`, int64 (n,): bucket of each record, ``0 .. count-1``.
-    * `seed`: for drawing; None draws from the operating system.
-    * `most`: records to draw, and combinations to draw fakes from.
-
-    Returns: with `auc` 0.5 where no fake is drawn: there is nobody that a record could be told from, and nothing was
-    measured. The attacker knows quasi-identifying values, and says "in the table" the sooner the more buckets match. A
-    fake is drawn by taking a row of a random record's bucket for one column after the other, among those that agree
-    with what is there already. Cost O(most · w · n log n) at worst.
-
-    *Source.* Li, Li, Zhang, Molloy, TKDE 2012, who compare the two distributions; the AUC and its interval (DeLong
-    1988) are ours.
+    The attacker knows quasi-identifying values, and says "in the table" the sooner the more buckets match. A fake takes
+    a row of a random record's bucket for one column after the other, among those that agree with what is there; `auc`
+    is 0.5 where none is drawn. Cost O(most · w · n log n) at worst. *Source.* Li, Li, Zhang, Molloy, TKDE 2012, who
+    compare the two distributions; the AUC and its interval (DeLong 1988) are ours.
     """
     index = slice_index(layout.arrays, bucket_of, count, layout.part_sizes)
     drawn = permutation(table.height, another(seed, 0))[:most]

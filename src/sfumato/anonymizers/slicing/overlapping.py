@@ -311,11 +311,7 @@ class OverlappingClustering(Checked):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OverlappingColumns:
-    """Columns, and how closely each attribute belongs to them.
-
-    `columns`: they may be empty or lie inside others, see :func:`without_nested`. `degrees`: for each column the degree
-    of *every* attribute.
-    """
+    """Columns, which may be empty or nested, and how closely *every* attribute belongs to each."""
 
     columns: Columns
     degrees: tuple[dict[str, float], ...]
@@ -329,16 +325,7 @@ def overlap_columns(
     *,
     duplicate_sensitive: bool = False,
 ) -> OverlappingColumns:
-    """Cluster attributes by the distance ``1 - φ²``, softly.
-
-    * `correlation`: of all attributes that are sliced.
-    * `sensitive`: the sensitive ones among them. They stand in their nearest column alone unless `duplicate_sensitive`.
-    * `columns`: how many clusters.
-    * `clustering`: how.
-
-    Raises ``PolicyError`` when there are more columns than attributes. Raises ``InputError`` with every attribute that
-    has one value only.
-    """
+    """Cluster attributes by ``1 - φ²``, softly; sensitive ones in their nearest column alone, unless duplicated."""
     names = correlation.attributes
     problems = []
     if columns > len(names):
@@ -404,11 +391,7 @@ def _named(names: tuple[str, ...], joins: NDArray[np.bool_], degrees: NDArray[np
 
 @dataclass(frozen=True)
 class OverlappingChoice:
-    """Columns that one bucket of all records keeps the models with.
-
-    `copies_dropped`: copies of sensitive attributes that are left out. `moved`: attributes that had to leave the column
-    of a sensitive one. `lowered`: the threshold, where nothing was shared with the usual one.
-    """
+    """Columns that one bucket of all keeps the models with, what was dropped, moved, and the lowered threshold."""
 
     columns: Columns
     copies_dropped: int = 0
@@ -419,10 +402,9 @@ class OverlappingChoice:
 def settle_columns(found: OverlappingColumns, sensitive: Collection[str], problems: Problems) -> OverlappingChoice:
     """Take from columns what gives sensitive values away: first copies of these, then what stands beside them.
 
-    What belongs least to its column goes first; beside sensitive attributes, what stands in another column, too, goes
-    before what does not. An attribute that is left in no column joins the other column that it belongs to most, or has
-    one of its own. Columns that are empty or lie inside others in the end are left out. Raises ``UnsatisfiableError``
-    when all records as one bucket break a model even with the sensitive attributes alone.
+    What belongs least to its column goes first, and what stands in another one, too. What is left in none joins the one
+    that it belongs to most, or has its own; empty and nested columns go. Refused when even sensitive attributes alone
+    break a model.
     """
     copies, moved = 0, []
     while broken := problems(found.columns):

@@ -80,17 +80,7 @@ class ColumnsApart(Checked):
         raise NotImplementedError
 
     def publish(self, problem: Problem, table: Table) -> Publication:
-        """Choose columns, generalize and cut, permute.
-
-        Raises
-        ------
-        PolicyError
-            When the number of columns does not fit the attributes.
-        InputError
-            When an attribute that is to be clustered has one value only.
-        UnsatisfiableError
-            When not even all records as one bucket satisfy the models, or a sensitive attribute has one value only.
-        """
+        """Choose columns, generalize and cut, permute."""
         dealing = self.deal(problem, table)
         return Publication(sliced_table(dealing.rows, table), dealing.notes, dealing.figures)
 
@@ -105,19 +95,12 @@ def partition_records(
 ) -> BucketPartition:
     """Cut all records, as one bucket that keeps the models, into buckets as small as the check allows.
 
-    * `problem`: table, models, seed and progress.
-    * `layout`: the same table's columns as arrays.
-    * `columns`: attributes of each column.
-    * `split`: ``"median"``: values up to the median of an attribute go to one half. ``"balanced"``: inside each
-      sensitive value, the lower half of the records goes to one half; a bucket's sensitive values are then spread
-      evenly, and buckets become far smaller. Attributes beside a sensitive one are cut at their median in any case.
-    * `check`: ``"buckets"``: the models hold in every bucket by itself. ``"matching"``: they hold for every record over
-      all buckets that match it, and in the end for everybody who may be in a bucket.
-    * `least`: only buckets of twice as many records or more are cut.
-
-    The widest attribute is tried first, then the next. For ``"buckets"`` cost O(q n log n) for each level of cuts. For
-    ``"matching"`` every attempt costs the vectors that match the bucket times the sensitive values; what is kept of
-    them is bounded, and beyond that the buckets are cut by the other check, which needs nothing kept.
+    ``"median"``: values up to the median of an attribute go to one half. ``"balanced"``: inside each sensitive value,
+    the lower half of the records does; buckets become far smaller. Attributes beside a sensitive one are cut at their
+    median. ``"buckets"``: the models hold in every bucket, O(q n log n) for each level of cuts. ``"matching"``: for
+    every record over all buckets that match it, and in the end for everybody who may be in one; what is kept of vectors
+    is bounded, and beyond that the other check cuts. The widest attribute is tried first; buckets of twice `least` are
+    cut.
     """
     search = _BucketCutting(problem, layout, cut_space(problem.table, layout, columns, split), least)
     if check == "buckets":
@@ -145,14 +128,9 @@ def guarded_size(problem: Problem) -> int:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BucketPartition:
-    """Which bucket each record is in.
+    """Which bucket each record is in, the `check` that every cut passed, and how many were joined again (`undone`).
 
-    * `bucket_of`, int64 (n,): ``0 .. count-1``.
-    * `check`: the check that every cut has passed.
-    * `undone`: buckets that were joined again because the models did not hold for everybody who may be in them.
-    * `order`, int64 (n,): records, those of a bucket one after the other; None where they were cut in another way.
-    * `cuts`, int64 (c, 3): earlier ones first: places of `order` where the first half of a cut starts, where the second
-      one starts, and where it ends.
+    `cuts`, int64 (c, 3): where, in `order`, the first half starts, the second one, and where it ends; None otherwise.
     """
 
     bucket_of: NDArray[np.int64]
@@ -362,17 +340,11 @@ def bucket_sizes(buckets: BucketPartition) -> dict[str, float]:
 
 
 def cut_joined(problem: Problem, columns: Columns, bounds: Mapping[str, float], least: int = 1) -> BucketPartition:
-    """Cut all records, as one bucket that keeps the bounds, into buckets as small as they allow.
+    """Cut all records, as one bucket that keeps the bounds, into buckets as small as they allow, but for `least`.
 
-    * `problem`: table, seed and progress.
-    * `columns`: attributes of each column; they do not go round in a circle.
-    * `bounds`: for each sensitive attribute the largest share of a value that may be learned.
-    * `least`: only buckets of twice as many records or more are cut.
-
-    Each bucket is cut inside each combination of sensitive values: the lower half of its records in the widest
-    attribute goes to one half. Where that breaks a bound in one of the halves, the next attribute is tried. All buckets
-    are cut at once; each round costs what joining their columns costs, see
-    :func:`sfumato.published.checks.slice_layout.joined_shares`.
+    Each bucket is cut inside each combination of sensitive values: the lower half in the widest attribute goes to one
+    half. Where that breaks a bound (largest share that may be learned), the next is tried. A round costs what
+    :func:`sfumato.published.checks.slice_layout.joined_shares` does.
     """
     table = problem.table
     order = _canonical_order(table, problem.seed)
@@ -489,17 +461,10 @@ def publish_slices(
     seed: int | None,
     recoded: Mapping[int, GeneralizedTable] | None = None,
 ) -> SlicedTable:
-    """Write the table: every column is permuted in every bucket by itself.
+    """Write the table: every column is permuted in every bucket by itself, buckets under random numbers.
 
-    * `table`: the original records.
-    * `columns`: attributes of each column.
-    * `bucket_of`, int64 (n,): ``0 .. count-1``; published under random numbers, so that they say nothing of where a
-      bucket lay.
-    * `seed`: as :func:`sfumato.randomness.permutation` takes it.
-    * `recoded`: what columns that are generalized publish, by place; classes are those of the records.
-
-    For each column the records are put in a random order of their own and sorted by bucket, stably: all orders inside a
-    bucket are equally likely, and those of different columns have nothing to do with each other. O(n log n) a column.
+    For each column the records are put in a random order of its own and sorted by bucket, stably: all orders inside a
+    bucket are equally likely, and those of columns have nothing to do with each other. O(n log n) a column.
     """
     return sliced_table(dealt_slices(columns, bucket_of, seed, recoded), table)
 

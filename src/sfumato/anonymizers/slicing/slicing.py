@@ -230,12 +230,9 @@ class _RecodedColumns:
 
 
 def _generalize_columns(problem: Problem, columns: Columns, k: int) -> _RecodedColumns:
-    """Generalize the quasi-identifying values of every column in which some occur less than `k` times.
+    """Generalize the quasi-identifying values of every column in which some occur less than `k` times, by Mondrian.
 
-    A value that occurs once in its column has one matching bucket: whoever knows it knows the bucket, and that the
-    person is in the table. Each column is solved as a k-anonymity problem of its own, by Mondrian over the hierarchies
-    of its attributes; columns that need nothing stay as they are. Sensitive values beside them are never touched.
-    Raises ``UnsatisfiableError`` when there are fewer than `k` records.
+    Whoever knows a value that occurs once in its column knows the bucket, and that the person is in the table.
     """
     recoded = _RecodedColumns({}, {})
     place_of = {attribute.name: place for place, attribute in enumerate(problem.table.attributes)}

@@ -103,11 +103,7 @@ class PrivateMarginals:
 
     @classmethod
     def assemble(cls, tables: Mapping[str, pl.DataFrame], structure: Mapping[str, Any]) -> PrivateMarginals:
-        """Put the tables of a release together.
-
-        Raises ``VerificationError`` when a table does not have every cell of the declared domains once, or synthetic
-        records lie outside.
-        """
+        """Put the tables of a release together; each must have every cell once, and no synthetic record lie outside."""
         domains: Mapping[str, Domain] = structure["domains"]
         noisy, counts = [], []
         for place, names in enumerate(structure["sets"], start=1):

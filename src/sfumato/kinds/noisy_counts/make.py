@@ -78,16 +78,13 @@ class _FittedTable:
 
 
 def fit(cells: Sequence[NDArray[np.integer]], counts: Sequence[_Floats], *, rounds: int = ROUNDS) -> _FittedTable:
-    """Fit weights of combinations to count tables, one after the other, until all agree.
+    """Fit weights of m combinations that can occur to count tables, one after the other, until all agree.
 
-    Letters: m combinations that can occur, c cells of a table. `cells`: for each table, integers (m,): the cell that
-    every combination falls into. `counts`: for each table, float64 (c,): its counts, above 0; all tables count the same
-    records. `rounds`: passes after which it gives up. Returns: of tables whose sets form no circle after two passes; of
-    others when the tolerance is reached.
-
-    Starts from equal weights, so that the limit has the largest entropy. Cost O(m) for each table and pass; memory
-    O(m). *Source.* W. E. Deming, F. F. Stephan, "On a least squares adjustment of a sampled frequency table when the
-    expected marginal totals are known", 1940.
+    `cells`: for each table, integers (m,), the cell of every combination. `counts`: float64 (c,), above 0; all tables
+    count the same records. Starts from equal weights, so that the limit has the largest entropy; it ends after two
+    passes where sets form no circle, else at the tolerance or after `rounds`. Cost O(m) for each table and pass.
+    *Source.* W. E. Deming, F. F. Stephan, "On a least squares adjustment of a sampled frequency table when the expected
+    marginal totals are known", 1940.
     """
     total = float(counts[0].sum())
     weights = np.full(len(cells[0]), total / max(len(cells[0]), 1))
@@ -110,11 +107,9 @@ def _largest_difference(weights: _Floats, cells: Sequence[NDArray[np.integer]], 
 
 
 def inferred_joint(published: MarginalTables, *, most: int = _MOST_ROWS) -> pl.DataFrame:
-    """Return the joint distribution of largest entropy, over the combinations that all tables allow.
+    """Return the joint distribution of largest entropy over what all tables allow, at most `most` combinations.
 
-    That is what an attacker concludes who takes what is not published for independent. `published`: count tables that
-    agree on what they share. Returns: all attributes, and ``expected``: records that a combination is expected to have.
-    Raises ``InputError`` when there are more combinations than `most`, or the tables contradict each other.
+    So an attacker concludes who takes what is not published for independent. The tables agree on what they share.
     """
     joined: pl.DataFrame | None = None
     for place in ordered_sets(published.columns):
@@ -337,11 +332,9 @@ MOST_IN_ALL = 5_000_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PrivateTask:
-    """Records as cells of declared domains. Letters: n records that count, a columns.
+    """Records as cells of declared domains, int64 (n, a), of each person as many as count.
 
-    `codes`: int64 (n, a); of each person as many records as count. `beyond`: records of people who have more than
-    count; they are not in `codes`. Steward only. `incomplete`: records without a value where there is no cell for that;
-    not in `codes` either. Steward only.
+    `beyond`, `incomplete`: records that are not in `codes`, as their person has more, or lack a value. Steward only.
     """
 
     codes: NDArray[np.int64]
@@ -372,9 +365,8 @@ class PrivateTask:
 def private_task(table: Table, model: DifferentialPrivacy, counting: Counting) -> PrivateTask:
     """Put records into the cells of declared domains, and leave out what a person has beyond the bound.
 
-    Raises ``PolicyError`` with every mistake in what is to be counted, at once. What happens to a record depends on the
-    records of its own person alone, so that leaving a person out changes at most `max_records` of the records that
-    count. Cost O(n log n).
+    What happens to a record depends on those of its own person alone, so that leaving a person out changes at most
+    `max_records` of the records that count. Cost O(n log n).
     """
     problems = list(_setting_problems(table, model, counting))
     columns, found = _columns(table, counting)
@@ -508,11 +500,10 @@ class SolvedMarginals:
 
 
 def solve_private(task: PrivateTask, progress: Progress = silent) -> SolvedMarginals:
-    """Draw the noise, and fit one distribution to the noisy counts.
+    """Draw the noise, by OpenDP, and fit one distribution to the noisy counts.
 
-    Raises ``InputError`` when OpenDP is not installed. All that is known of the records passes through
-    :meth:`NoiseCore.draw` and :meth:`NoiseCore.choose`; everything after that is computed from what they return. Cost
-    that of noise, about 20 µs a cell, and of fitting.
+    All that is known of the records passes through :meth:`NoiseCore.draw` and :meth:`NoiseCore.choose`; everything
+    after is computed from what they return. About 20 µs a cell, and fitting.
     """
     core = NoiseCore.of(task.model)
     drawing = _Drawing(core, task, core.budget(task.model))
@@ -637,9 +628,8 @@ def _published(task: PrivateTask, noisy: Mapping[_Names, _Counts]) -> PrivateMar
 def draw_records(joint: FittedJoint, names: Sequence[str], count: int) -> _Codes:
     """Draw records whose marginals in each clique differ from the fitted ones by little more than rounding.
 
-    Returns: int64 (count, a): codes of the columns `names`, in random order. Clique by clique: records that are alike
-    in what a clique shares with those before are drawn at even steps along its cells, from a random start. Nothing of
-    the table is used, so the order and steps need no secure randomness. Cost O(count log count) for each clique.
+    Clique by clique, records that are alike in what it shares with those before are drawn at even steps along its
+    cells, from a random start. Nothing of the table is used, so order and steps need no secure randomness.
     """
     random = np.random.default_rng()
     drawn: dict[str, _Codes] = {}

@@ -61,12 +61,7 @@ def declared_policy(
     format: str | None,
     problems: Sequence[str],
 ) -> Meant:
-    """Make the policy that the options mean.
-
-    `part`: what they say of the part `key`, which names options by their keys. Raises ``InputError`` when the policy
-    file, or a folder of hierarchies, cannot be read. Raises ``PolicyError`` with every mistake in the options and in
-    the file.
-    """
+    """Make the policy that the options mean; `part`: what they say of the part `key`, by its keys."""
     from sfumato.cli.kind_words import KindWords, kind_policy_of
     from sfumato.cli.settings import names_in
     from sfumato.cli.words import say_columns, say_written

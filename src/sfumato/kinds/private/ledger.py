@@ -166,10 +166,9 @@ def _settings(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[Path]:
-    """Keep other runs out of the folder of a ledger, which could forget what this one spends; give where it lies.
+    """Keep other runs out of a ledger's folder, which could forget what this one spends; one name alone.
 
-    Raises ``InputError`` when it lies under two names, of which each could be spent anew, or the other run takes too
-    long.
+    Give its place.
     """
     real = Path(os.path.realpath(path))
     if not real.parent.is_dir():

@@ -45,11 +45,7 @@ def opendp() -> Any:
 
 @dataclass(frozen=True)
 class NoiseCore:
-    """OpenDP's measurements, for one mechanism and bound on a person's records.
-
-    Costs are in ε for discrete Laplace noise, in ρ (zero-concentrated differential privacy) for discrete Gaussian.
-    `dp`: ``opendp.prelude``. `records`: of a person, at most.
-    """
+    """OpenDP's measurements, `dp`, for a mechanism and bound on a person's records; costs in ε, or ρ of Gaussian."""
 
     dp: Any
     mechanism: Mechanism
@@ -136,10 +132,7 @@ class NoiseCore:
 
 
 def smallest_scale(cost: Callable[[float], Fraction], budget: Fraction, first: float) -> float:
-    """Return a scale whose cost, which falls with it, is within a budget: `first`, or a hair above it.
-
-    Raises ``PolicyError`` when the budget asks for more noise than can be drawn.
-    """
+    """Return a scale whose cost, which falls with it, is within a budget: `first`, or a hair above it."""
     scale, step = first, 2.0**-50
     while scale <= _LARGEST and cost(scale) > budget:
         scale, step = scale * (1 + step), 2 * step
@@ -173,16 +166,10 @@ def kind_problems(table: Table, name: str, attribute: Attribute) -> list[str]:
 
 
 class DeclaredColumn:
-    """A column with its declared domain, and how values fall into it.
+    """A column with its declared domain, and how values fall into it; refused when settings contradict each other.
 
-    * `kind`: how the column was read.
-    * `attribute`: what the schema declares.
-    * `bins`: borders of bins of numbers, or how many of equal width the declared range falls into.
-    * `level`: which level of the hierarchy is counted; None or 0: its leaves.
-    * `complete`: whether the column has no cell for missing values.
-
-    Raises ``PolicyError`` when no domain is declared, or settings contradict each other. `tree`: of texts that have
-    one.
+    `bins`: borders, or how many of equal width the range falls into. `level`: of the hierarchy that is counted; None or
+    0: its leaves. `complete`: whether there is no cell for missing values. `tree`: of texts that have one.
     """
 
     tree: Hierarchy | None = None

@@ -38,7 +38,6 @@ def private_joint(release: _PrivateKind, original: Original) -> Joint:
     """Read fitted counts, or the records of a sample, each of which stands for 1 / share.
 
     A cell stands for the values of the original that fall into it, all alike; one that none falls into for nothing.
-    Raises PolicyError when the original has other columns, or the sample no records.
     """
     if isinstance(release, PrivateRelease):
         cells, published = release.in_cells(original.table), release.published

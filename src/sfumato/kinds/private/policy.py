@@ -24,10 +24,7 @@ BinsSetting = int | tuple[float, ...]
 
 
 def part_of(part: type[PartType], said: Mapping[str, Any]) -> PartType:
-    """Check what a call says of a part of its policy; None says nothing.
-
-    Raises ``PolicyError`` with every mistake, under the names that the call gives its settings.
-    """
+    """Check what a call says of a part, under the names that the call gives its settings; None says nothing."""
     names: dict[KeyPath, str] = {(hyphenated(name),): name for name in part.model_fields}
     return checked(part, {hyphenated(name): value for name, value in said.items() if value is not None}, names=names)
 
@@ -74,10 +71,7 @@ class DeclaredPolicy(WholePolicy):
         return model
 
     def to_schema(self) -> Schema:
-        """Return the roles of the columns, with a kind for each that its declared domain gives; reads hierarchies.
-
-        Raises ``PolicyError`` with the problems of every hierarchy.
-        """
+        """Return the roles of the columns, with a kind for each by its declared domain; reads hierarchies."""
         problems: list[str] = []
         quasi = attributes_of(self.columns.quasi_identifying, "quasi-identifying", problems)
         sensitive = attributes_of(self.columns.sensitive, "sensitive", problems)

@@ -134,17 +134,7 @@ def _escaped(domains: Mapping[str, Domain], formulas: Formulas) -> dict[str, Dom
 
 @dataclass(frozen=True)
 class PrivateReport:
-    """The report of a release under differential privacy: what is promised about whom, and what it cost.
-
-    Attributes
-    ----------
-    release : DeclaredRelease
-        What is reported.
-    notes : tuple of str
-        What the steward should know; not for the folder, as they count records.
-    purpose, recipient : str or None
-        What the release is for and who gets it, as the policy says.
-    """
+    """The report of a release under differential privacy; `notes` count records, and are not for the folder."""
 
     release: DeclaredRelease
     notes: tuple[str, ...] = ()

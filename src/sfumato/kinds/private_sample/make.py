@@ -67,11 +67,7 @@ _MOST_VALUES = 100_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SampleTask:
-    """Records as cells of declared hierarchies. Letters: n records that count, a columns.
-
-    `codes`, int64 (n, a): one record of each person. `beyond`: records that are not in `codes`, as another one of their
-    person is. Steward only.
-    """
+    """Records as cells of declared hierarchies, one of each person; `beyond` counts the others, steward only."""
 
     codes: _Codes
     ladders: tuple[Ladder, ...]
@@ -227,10 +223,7 @@ def _published(task: SampleTask, levels: Levels, codes: _Codes, k: int) -> Priva
 
 
 def in_levels(table: Table, sampling: SampleSettings, published: PrivateSample) -> Table:
-    """Return people with each value as the sample publishes it; no columns but those of the sample.
-
-    Raises ``PolicyError`` when a column has no declared domain, or is not there.
-    """
+    """Return people with each value as the sample publishes it; no columns but those of the sample."""
     lacking = [name for name in published.levels if name not in table.kinds]
     raise_all(PolicyError, [f"column {name!r}: is published, and the table of people lacks it" for name in lacking])
     ladders, problems = _ladders_of(table, sampling, published.levels)
@@ -267,14 +260,11 @@ def _ladders_of(
 
 
 class Ladder:
-    """A column, its cells on level 0, and what each of them is on every level up to ``*``.
+    """A column, its cells on level 0, and what each is on every level up to ``*``; its settings must not contradict.
 
-    `kind`: how the column was read. `attribute`: what the schema declares. Numbers need intervals as hierarchy, or
-    `bins`; texts a domain or a hierarchy that lists their values. `bins`: borders of bins of numbers, or how many of
-    equal width the declared range falls into; they have two levels. Raises ``PolicyError`` when no domain is declared,
-    or settings contradict each other. `labels`: of each level. `node_of`, int64 (levels, cells + 1): the node of each
-    cell; the last cell is that of missing values, and of texts outside of the domain. It stays a node of its own below
-    the top.
+    Numbers need intervals as hierarchy, or `bins` (borders, or how many), which have two levels; texts a domain or a
+    hierarchy that lists them. `node_of`, int64 (levels, cells + 1): the node of each cell; the last cell is that of
+    missing values and of texts outside of the domain, a node of its own below the top.
     """
 
     def __init__(self, name: str, kind: Kind, attribute: Attribute, bins: Bins | None) -> None:
@@ -312,10 +302,7 @@ class Ladder:
         return np.where(np.isnan(numbers), len(self.labels[0]), cells)
 
     def kept(self, objective: str) -> _Codes:
-        """Return what a record keeps of each cell on each level, int64 like `node_of`, at most WHOLE.
-
-        ``"loss"``: the share of the domain that the node leaves out; ``"precision"``: the levels that are left.
-        """
+        """Return what a record keeps of each cell on each level, at most WHOLE: of the domain, or of the levels."""
         levels = np.arange(self.height + 1)
         if objective == "precision":
             left = (self.height - levels) * WHOLE // max(self.height, 1)

@@ -334,10 +334,7 @@ def choose_known_ratings(
     knowledge: RatingKnowledge,
     random: np.random.Generator,
 ) -> _KnownOfPeople:
-    """Draw what is known of some records; each rating is off by up to the error, evenly, but stays on the scale.
-
-    `people`: int64: their numbers. `raters`: int64 (m,): how popular each issue is.
-    """
+    """Draw what is known of some records; each is off by up to the error, evenly, but stays on the scale."""
     theirs = ratings.take(people)
     places = np.flatnonzero(_open_ratings(theirs, knowledge))
     person = _records(theirs)[places]
@@ -367,15 +364,12 @@ def _records(ratings: Ratings) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class ScoringRates:
-    """Success of the attack on one set of records.
+    """Success of the attack on one set of records: of whom one record stood out, theirs (`found`) or not (`wrong`).
 
-    `found`: People for whom one record stood out, and it was theirs. By guessing: one record picked from all. `wrong`:
-    People for whom one record stood out, and it was somebody else's. `control`: People of the control group for whom
-    one record stood out although theirs is not there. `guessed`: Chance to pick the right record among those that score
-    highest, whether they stand out or not. `told`: Of the ratings that victims gave to sensitive issues, those that are
-    named: by the record that alone scores highest, if it rated the issue, else the most frequent published rating of
-    the issue, which is also the guess. None where no victim rated a sensitive issue, or where the attacker knows such
-    ratings. `told_of_control`: The same of the control group.
+    By guessing: one of all. `control`: the same of people who are not there. `guessed`: the chance to pick the right
+    one among those that score highest. `told`, `told_of_control`: of ratings of sensitive issues, those that are named,
+    by the record that alone scores highest if it rated the issue, else as most do, which is also the guess; None where
+    there are none, or the attacker knows such.
     """
 
     records: int
@@ -495,13 +489,11 @@ def _sensitive_of(ratings: Ratings, people: NDArray[np.int64]) -> SensitiveRatin
 
 
 def tell_ratings(published: Ratings, record: NDArray[np.int64], hidden: SensitiveRatings | None) -> Rate | None:
-    """Score what published records tell of sensitive ratings.
+    """Score what published records tell of sensitive ratings, which people hide; None where there are none.
 
-    `published`: The ratings that the attacker sees. `record`: int64: the record that fits each person best, −1 if none
-    does alone. `hidden`: What the people rated sensitive issues with. Result: Of these ratings. One is named right if
-    the record has it; where the record did not rate the issue, the most frequent published rating is named (the lowest
-    of equals). That is also the guess. An issue that is not published is named wrong. None where nothing is hidden.
-    Cost O(z log z) for z published ratings.
+    The record that alone fits (−1: none) tells them; where it did not rate the issue, the most frequent published
+    rating (the lowest of equals) does, which is also the guess. An issue that is not published is named wrong. Cost O(z
+    log z).
     """
     if hidden is None:
         return None

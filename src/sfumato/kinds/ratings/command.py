@@ -60,11 +60,7 @@ ADVICE = {
 
 
 def rating_policy_of(words: KindWords) -> RatingPolicy:
-    """Make the policy that the options mean.
-
-    Raises ``InputError`` when the policy file cannot be read. Raises ``PolicyError`` with every mistake in the options
-    and in the file.
-    """
+    """Make the policy that the options mean, or raise with every mistake in the options and in the file."""
     from sfumato.kinds.ratings.policy import RatingPolicy
 
     return kind_policy_of(words, RatingPolicy.from_mapping, OPTIONS, ADVICE)

@@ -61,14 +61,7 @@ STRICT = 1e15
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RatingTask:
-    """Ratings, the model, and what may be done.
-
-    * `ratings`: in the order of :func:`~sfumato.kinds.ratings.make.shuffle_ratings`.
-    * `model`: ε is smaller than r.
-    * `invent`: whether ratings may be invented.
-    * `kept`, bool (m,): issues that are to stay published.
-    * `may_leave`: records that may be left out.
-    """
+    """Ratings in random order, the model (ε < r), and what may be done: `kept`, issues that are to stay published."""
 
     ratings: Ratings
     model: RatingAnonymity
@@ -104,12 +97,7 @@ def most_rated(ratings: Ratings, count: int) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ProximityGroups:
-    """Which records are made proximate to each other.
-
-    Letters: n records, G groups. `group_of`, int64 (n,): the group of each record, ``0 .. G-1``, no group being empty;
-    −1 for records that are left out. `is_equal`, bool (G,): groups whose members are to publish equal ratings, rather
-    than ratings within a window of ε.
-    """
+    """The group of each of n records, int64, none empty, −1 for those left out; `is_equal`: ratings are to be equal."""
 
     group_of: NDArray[np.int64]
     is_equal: NDArray[np.bool_]
@@ -132,11 +120,7 @@ class ProximityGroups:
 
 
 def groups_from(numbers: NDArray[np.integer], is_equal: NDArray[np.bool_] | None = None) -> ProximityGroups:
-    """Give groups numbers from 0 in the order of `numbers`, −1 being none.
-
-    `numbers`: (n,): any number for each group. `is_equal`: for each number, whether its members are to publish equal
-    ratings; nobody by default.
-    """
+    """Give groups numbers from 0 in the order of `numbers`, −1 being none; `is_equal` by number, nobody by default."""
     used, group_of = np.unique(numbers[numbers >= 0], return_inverse=True)
     found = np.full(len(numbers), -1, dtype=np.int64)
     found[numbers >= 0] = group_of
@@ -145,24 +129,18 @@ def groups_from(numbers: NDArray[np.integer], is_equal: NDArray[np.bool_] | None
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ChangedRatings:
-    """Ratings after a change, and where each comes from.
-
-    `ratings`: as many records as before; those that are left out have no rating. `sources`, int64 (z,): the number of
-    each rating before, −1 where it is invented.
-    """
+    """Ratings after a change; `sources`, int64 (z,): the number of each before, −1 where it is invented."""
 
     ratings: Ratings
     sources: NDArray[np.int64]
 
 
 def unify_ratings(ratings: Ratings, groups: ProximityGroups, steps: int, invent: bool) -> ChangedRatings:
-    """Make the members of each group proximate at the least charge.
+    """Make the members of each group proximate, within `steps` of the scale, at the least charge. Cost O(z log z).
 
-    An issue that all members rated is published, each rating brought into the window of `steps` that changes least; of
-    windows that change the same the middle one. An issue that some rated is dropped; where inventing is allowed and
-    charged less, the others are given the median of the raters' ratings (half up, and inside the window). Sensitive
-    ratings stay. `ratings`, `groups`: of the same records. `steps`: how many steps of the scale the members may be
-    apart. `invent`: whether ratings may be invented. Cost O(z log z).
+    An issue that all members rated is published, each rating brought into the window that changes least; of equals the
+    middle one. An issue that some rated is dropped; where inventing is allowed and charged less, the others are given
+    the median (half up, inside the window). Sensitive ratings stay.
     """
     given = (ratings.starts, ratings.issues, ratings.codes, ratings.sensitive)
     widths = np.where(groups.is_equal, 0, steps).astype(np.int64)
@@ -428,12 +406,11 @@ _RELAXING_PASSES = 4
 def group_by_loss(task: RatingTask, weights: NDArray[np.int64]) -> ProximityGroups:
     """Put records into groups of at least k so that what the groups can keep is worth most.
 
-    In each block of records that rated alike: groups are built around the records with most to lose, each time taking
-    in the record with which the group keeps most; what is left joins where it costs least. Then records are swapped
-    between groups and moved while that pays. With l > 0, first at a price for deviating too little; then groups that
-    still do are merged with others, and swaps and moves go on among what deviates enough. `task`: what is asked.
-    `weights`, int64 (m,): what a rating of each issue counts. Returns: where not even a whole block deviates enough,
-    some do not satisfy the model yet. Cost O(n · block · ratings of a record) at most.
+    In each block of records that rated alike groups are built around the records with most to lose, each time taking in
+    the record with which the group keeps most; what is left joins where it costs least. Then records are swapped and
+    moved while that pays. With l > 0 too little deviation has a price first; then groups are merged, and swaps go on
+    among what deviates enough. Where not even a block deviates enough, some do not satisfy the model yet. Cost O(n ·
+    block · ratings of a record).
     """
     parts = rating_blocks(task, max(_BLOCK, 4 * task.model.k))
     allowed = _shares(task.may_leave, [len(part) for part in parts])
@@ -592,12 +569,9 @@ def settle_ratings(
 ) -> tuple[ChangedRatings, ProximityGroups, Satisfaction]:
     """Publish groups, decide, and change the groups around which the model does not hold until it holds.
 
-    Records of one group may be proximate to some, but not all, of another. Groups that this harms, and those that they
-    touch, publish equal ratings instead of ratings within a window; where that is not enough, a group is merged with
-    the next. All records with equal ratings, which are tried last, are known to satisfy the model. `task`: what is
-    asked. `start`: ratings that have been changed before; None for those of the task. `groups`: what to begin with.
-    Returns: ratings of all records (none of those left out), their groups, and the decision on the records that are
-    published.
+    Records of a group may be proximate to some, but not all, of another. Groups that this harms, and those that they
+    touch, publish equal ratings; where that is not enough, a group is merged with the next. All records equal, which is
+    tried last, satisfy the model. `start`: ratings that have been changed before.
     """
     before = task.ratings if start is None else start.ratings
     while True:
@@ -666,12 +640,10 @@ def _codes(ratings: Ratings, records: NDArray[np.int64]) -> NDArray[np.int64]:
 def relax_ratings(
     task: RatingTask, changed: ChangedRatings, groups: ProximityGroups, answer: Satisfaction
 ) -> tuple[ChangedRatings, ProximityGroups, Satisfaction]:
-    """Bring ratings back towards what they were where every record still has k around it.
+    """Bring ratings back towards what they were where every record still has k around it, also of other groups.
 
-    The members of a group are proximate to each other, which is more than the model asks for: it wants k records around
-    each, and those may belong to other groups. Where sensitive ratings must deviate, or groups are trimmed, other
-    records around one can do harm, and nothing is taken back. Cost O(n · 1,024 · issues of a record) at most, where
-    many records rated the same issues; nothing in sparse ratings.
+    Where sensitive ratings must deviate, or groups are trimmed, others around one can do harm, and nothing is taken
+    back. Cost O(n · 1,024 · issues of a record) at most.
     """
     if task.model.l > 0 or task.model.group != "ball":
         return changed, groups, answer
@@ -692,10 +664,7 @@ def relax_ratings(
 
 
 def _chunks(changed: ChangedRatings, groups: ProximityGroups, k: int) -> list[NDArray[np.int64]]:
-    """Return records that rate the same issues, whole groups of them and not many at a time.
-
-    Within a group everybody has k around, so that each chunk can be looked at by itself.
-    """
+    """Return whole groups that rate the same issues, not many at a time: within one everybody has k around."""
     vectors = vectors_of(changed.ratings)
     mask_of = vectors.mask_of[vectors.vector_of]
     shown = np.flatnonzero(groups.group_of >= 0)
@@ -728,10 +697,7 @@ class _ShuffledRatings:
 
 
 def shuffle_ratings(ratings: Ratings, seed: int | None) -> _ShuffledRatings:
-    """Sort issues by name and records by what they hold, then bring the records into random order.
-
-    With a seed, the result is the same for every order of the input's records and issues. Cost O(z log z).
-    """
+    """Sort issues by name and records by what they hold, then bring these into random order; a seed repeats it."""
     by_content, origin = order_ratings(ratings)
     order = permutation(ratings.height, seed)
     return _ShuffledRatings(by_content.take(order), origin[order])

@@ -293,12 +293,10 @@ class KnownRatings:
 def predict_ratings(
     known: KnownRatings, wanted: KnownRatings, users: int, issues: int
 ) -> dict[str, NDArray[np.float64]]:
-    """Predict ratings with three methods that learn from `known`.
+    """Predict ratings of `wanted`, sorted by issue, with three methods that learn from `known`; float64 (t,) each.
 
-    `wanted`: Users and issues whose ratings are predicted; its values are ignored. Sorted by issue. `users`, `issues`:
-    Number of users and of issues. Result: float64 (t,) for ``"mean"``, the mean of all ratings; ``"deviations"``, which
-    adds how much the issue and the user deviate from it; ``"neighbours"``, which adds how the user rated the most
-    similar issues.
+    ``"mean"`` of all; ``"deviations"``, which adds how much the issue and the user deviate from it; ``"neighbours"``,
+    which adds how the user rated the most similar issues.
     """
     mean = float(known.values.mean())
     of_users, of_issues = learn_deviations(known.users, known.issues, known.values, users, issues, mean, _SHRINK)

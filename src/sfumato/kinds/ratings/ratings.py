@@ -121,10 +121,7 @@ def scale_of(given: object) -> Scale | None:
 
 
 def found_scale(ratings: Sequence[float]) -> Scale:
-    """Return the coarsest scale that holds all these ratings: from the lowest to the highest of them.
-
-    `ratings`: at least one, in any order. Raises ``InputError`` when the scale would be finer than ratings are.
-    """
+    """Return the coarsest scale that holds all these ratings, at least one; none is finer than ratings are."""
     if not all(map(math.isfinite, ratings)):
         raise InputError("some ratings are not finite; correct them or list them as missing")
     decimals = [Decimal(repr(float(rating))) for rating in ratings]
@@ -227,11 +224,9 @@ def sensitive_choice(given: object) -> SensitiveIssues:
 
 
 def select(wanted: Sequence[str], names: Sequence[str], what: str) -> list[int]:
-    """Return the places of the wanted names, rising, each once.
+    """Return the places of wanted names and patterns, rising; a name comes before a pattern that is written the same.
 
-    `wanted`: names and patterns; a name takes precedence over a pattern that is written the same. `names`: all names,
-    no two alike. `what`: what messages call one of them. Raises ``InputError`` with everything wanted that matches
-    nothing.
+    Raises with everything wanted that matches nothing; `what`: what messages call one.
     """
     place_of = {name: place for place, name in enumerate(names)}
     found: set[int] = set()
@@ -412,11 +407,7 @@ class Ratings:
 
 
 def order_ratings(ratings: Ratings) -> tuple[Ratings, NDArray[np.int64]]:
-    """Sort issues by name, and records by what they hold: first issues and ratings, then times.
-
-    Returns: the same for every order of records and issues: records that stay tied are alike in everything; int64 (n,):
-    the number of each record in the input. Cost O(z log z).
-    """
+    """Sort issues by name, and records by issues, ratings and times; what is tied is alike in all. And their places."""
     by_name = _issues_by_name(ratings)
     held = list(_held(by_name))
     order = np.array(sorted(range(by_name.height), key=held.__getitem__), dtype=np.int64)

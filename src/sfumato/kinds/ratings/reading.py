@@ -58,11 +58,7 @@ class Entries:
 
 
 def assemble_ratings(entries: Entries, scale: Scale | None, choice: SensitiveIssues, label: str) -> Ratings:
-    """Sort ratings into rows, place them on the scale and mark the sensitive issues.
-
-    Raises ``InputError`` with ratings off the scale, issues that a user rated twice and unknown sensitive issues, all
-    at once.
-    """
+    """Sort ratings into rows, put them on the scale and mark sensitive issues; all mistakes are named at once."""
     errors: list[SfumatoError] = []
     used = _fitting_scale(entries, scale, errors)
     codes = _codes(entries, used, errors)
@@ -128,10 +124,7 @@ def _sensitive(choice: SensitiveIssues, entries: Entries, errors: list[SfumatoEr
 
 
 def rating_column(column: pl.Series, reading: ValueReading, header: Header) -> pl.Series:
-    """Return the ratings of a column as Int64 or Float64, null where there is none; `header` is that of its source.
-
-    Raises ``InputError``: counting cells that hold no number, with the row of the first.
-    """
+    """Return the ratings of a column, null for none; an error counts the cells without a number, and names a row."""
     if not isinstance(column.dtype, (pl.String, pl.Categorical, pl.Enum)):
         return typed_column(column, Kind.NUMERIC, reading)[0]
     texts = column.cast(pl.String) if isinstance(column.dtype, pl.Enum) else column
@@ -161,18 +154,7 @@ def read_long(
     header: Header,
     key_form: str | None = None,
 ) -> Entries:
-    """Read users, issues and ratings.
-
-    * `source`: where the columns come from.
-    * `parts`: names of the columns of users, issues and ratings; None for the first, second or third column;
-      of users there may be several columns, which make a key together.
-    * `time`: name of the column of times, or None.
-    * `reading`: how values are read.
-    * `header`: the names, and which of them a message may show.
-    * `key_form`: which spellings of a key are one user's.
-
-    Raises ``InputError`` with missing columns, missing users or issues, and ratings that are not numbers.
-    """
+    """Read users, issues and ratings, in `parts` or the first columns; several columns of users make one key."""
     names = _columns(source.names, parts, time)
     columns = source.read([name for of_part in names for name in of_part])
     users, (issues, ratings, *times) = columns[: len(names[0])], columns[len(names[0]) :]
@@ -270,17 +252,7 @@ def read_wide(
     header: Header,
     key_form: str | None = None,
 ) -> Entries:
-    """Read one record per row.
-
-    * `source`: where the columns come from.
-    * `user`: column of users, or several that make a key together, only checked for repetitions; None: there is none.
-    * `issues`: names and patterns of the columns that are issues; None for all but `user`.
-    * `reading`: how values are read.
-    * `header`: the names, and which of them a message may show.
-    * `key_form`: which spellings of a key are one user's.
-
-    Raises ``InputError`` with missing columns, repeated users and ratings that are not numbers.
-    """
+    """Read one record per row; `user`: columns checked for repetitions; `issues`: names and patterns, or all others."""
     names = _issues(source.names, user, issues)
     columns = source.read([*names, *key_columns(user)])
     if not len(columns[0]):
@@ -349,11 +321,7 @@ _FIELDS = ("user", "rating", TIME)
 
 
 def netflix_source(path: object) -> FrameSource:
-    """Open a file of films and their ratings as columns ``user``, ``issue``, ``rating`` and ``time``.
-
-    `path`: of a text file, plain or gzip. Raises ``InputError`` when it cannot be read or has another layout; row
-    numbers are line numbers here.
-    """
+    """Open a file of films and ratings, plain or gzip, as ``user``, ``issue``, ``rating``, ``time``; rows are lines."""
     if not isinstance(path, (str, Path)):
         raise InputError("form 'netflix' reads a text file; give its path, or set form='long' for a frame")
     lines = _lines(Path(path))

@@ -189,10 +189,7 @@ def _without_formulas(ratings: Ratings, formulas: Formulas) -> Ratings:
 
 
 def _decided_as_published(release: RatingRelease) -> Satisfaction:
-    """Decide on the ratings with a scale that tells of nothing but them.
-
-    Where nobody declared the scale it was found in all ratings, and one that nobody publishes may have an end of it.
-    """
+    """Decide with a scale found in what is published: one found in all ratings may tell of an unpublished one."""
     ratings = release.ratings
     if not ratings.scale_found:
         return release.satisfaction

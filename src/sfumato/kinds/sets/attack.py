@@ -193,10 +193,7 @@ def _problems(original: Sets, release: SetRelease | None) -> Iterator[str]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KnownItems:
-    """Items that are known of people, as compressed rows; those that are known first come first.
-
-    `starts`: int64 (people + 1,). `items`: int64 (entries,): items of the original.
-    """
+    """Items that are known of people, int64, as compressed rows; those that are known first come first."""
 
     starts: NDArray[np.int64]
     items: NDArray[np.int64]
@@ -211,11 +208,10 @@ class KnownItems:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _SetView:
-    """Sets as an attacker sees them. Letters: n records, c classes, d original items, z published items in all sets.
+    """Sets as an attacker sees them: n records, of classes, with z items; `own`: the published record of each person.
 
-    `starts`, `items`: int64 (n + 1,) and int32 (z,): what is published of each record. `class_of`: int64 (n,): the
-    class of each record. `own`: int64 (people of the original,): the published record of each. `paths`: int64 (h + 1,
-    d): for each original item what it may be published as, the item itself first; −1 for what is published nowhere.
+    `paths`, int64 (h + 1, d): what each original item may be published as, itself first; −1 for what is published
+    nowhere.
     """
 
     starts: NDArray[np.int64]
@@ -251,11 +247,7 @@ def released_view(release: SetRelease, original: Sets, number_of: NDArray[np.int
 
 
 def fitting_sets(view: _SetView, known: KnownItems, people: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count the records that fit what is known of each person; int64 (people,).
-
-    An item that is published in no record of the class of a person tells nothing. Cost O(z log z), and for each person
-    that of intersecting lists of records.
-    """
+    """Count the records that fit what is known of each person; what no record of the class has tells nothing."""
     count = int(view.items.max()) + 1 if len(view.items) else 1
     held = np.repeat(view.class_of * count, np.diff(view.starts)) + view.items
     there, numbers = np.unique(held, return_inverse=True)

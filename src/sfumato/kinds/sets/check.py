@@ -153,12 +153,10 @@ def refuse_too_many(starts: NDArray[np.int64], size: int) -> None:
 def count_combinations(
     starts: NDArray[np.int64], items: NDArray[np.int32], class_of: NDArray[np.int64], m: int, k: int, threads: int = 1
 ) -> tuple[SizeCount, ...]:
-    """Count all combinations of 1 to `m` items, and in how many records of a class each occurs.
+    """Count all combinations of 1 to `m` items of a class, and in how many records each occurs.
 
-    `starts`: int64 (n + 1,). `items`: int32 (z,): rising inside a record. `class_of`: int64 (n,): combinations in
-    different classes are different. `k`: below how many records a combination is rare. Raises ``InputError`` when there
-    are more than :data:`MOST_COMBINATIONS` of one size. Cost O(c log c) for c combinations in all sets; memory O(z) and
-    a few million numbers for each thread.
+    Raises where there are more than :data:`MOST_COMBINATIONS` of one size. Cost O(c log c) for c combinations in all
+    sets; memory O(z) and a few million numbers for each thread.
     """
     base = int(items.max()) + 1 if len(items) else 1
     for size in range(1, m + 1):
@@ -287,10 +285,7 @@ def _of_combinations(model: KmAnonymity, counts: Sequence[SizeCount], classes: i
 
 
 def _meaning(published: PublishedSets) -> Check:
-    """Tell whether an original item can be published in one way only within a class: who knows it knows where to look.
-
-    If an item stood beside one that it is part of, somebody who has the first might be published with the second.
-    """
+    """Tell whether each item can be published in one way only within a class: who knows it knows where to look."""
     try:
         above = {name: names_above(name, published.broader, "items") for name in published.names}
     except VerificationError as error:

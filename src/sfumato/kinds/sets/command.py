@@ -129,11 +129,7 @@ class SetMaking:
 def set_policy_of(
     policy: Path | None, read: SetReading, make: SetMaking, settings: Sequence[str], problems: list[str], **more: Any
 ) -> SetPolicy:
-    """Make the policy that the options mean; `more` has keys of other parts.
-
-    Raises ``InputError`` when the policy file, or a folder of hierarchies, cannot be read. Raises ``PolicyError`` with
-    every mistake in the options and in the file.
-    """
+    """Make the policy that the options mean, `more` being keys of other parts; all mistakes are named at once."""
     from sfumato.cli.kind_words import KindWords, kind_policy_of
     from sfumato.cli.words import key_named
     from sfumato.kinds.sets.policy import SetPolicy

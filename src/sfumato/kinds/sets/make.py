@@ -80,11 +80,7 @@ class SetTask:
         return int(np.count_nonzero(np.diff(self.starts)))
 
     def rare(self, levels: Levels, size: int, most: int = _MOST_RARE) -> NDArray[np.int32]:
-        """Return combinations of `size` nodes of a cut that occur in fewer than k records, of which no smaller ones do.
-
-        Each node stands as its first item; int32 (found, size). Raises ``InputError`` when there are too many
-        combinations to count.
-        """
+        """Return combinations of `size` nodes that fewer than k records hold, all smaller ones k, as first items."""
         rows = relabelled_rows(self.starts, self.items, self.tree.labels(levels))
         refuse_too_many(rows[0], size)
         return rare_combinations(*rows, self.tree.size, self.tree.size, size, self.k, most)
@@ -100,11 +96,7 @@ Solver = Callable[[SetTask], Levels]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ItemTree:
-    """Items and the nodes above them. Letters: d items, h + 1 levels.
-
-    A node that is the same on several levels is that of the lowest one. Nodes have numbers: those of level 0 first.
-    `levels`: one level alone where items have no hierarchy.
-    """
+    """Items and the nodes above, those of level 0 first; a node is that of its lowest level. d items, h + 1 levels."""
 
     levels: tuple[Level, ...]
 
@@ -289,11 +281,10 @@ def solve_sets(
     class_of: NDArray[np.int64] | None = None,
     progress: Progress = silent,
 ) -> SolvedSets:
-    """Choose what is published of every item, so that the model holds in every class.
+    """Choose what is published of every item, so that the model holds in every class, or in all records as one.
 
-    `class_of`, int64 (n,): the class of each record, from 0; None where all records are one. In a class of which fewer
-    than k records hold anything, nothing is published. Raises ``UnsatisfiableError`` when all records are one class,
-    and fewer than k of them hold anything to generalize. Raises ``PolicyError`` when the optimal cut is not found.
+    In a class of which fewer than k records hold anything, nothing is published; all records as one class are refused
+    then.
     """
     tree = ItemTree.of(sets)
     whole = SetTask(sets.starts, sets.items, tree, model.k, model.m, progress)
@@ -308,11 +299,7 @@ def solve_sets(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SolvedSets:
-    """What is published of every record. Letters: n records, z published items in all sets.
-
-    `starts`, int64 (n + 1,). `nodes`, int32 (z,): number in `tree` of each published item, in no particular order
-    inside a record.
-    """
+    """What is published of n records: `nodes`, int32 (z,), of `tree`, in no order inside a record."""
 
     starts: NDArray[np.int64]
     nodes: NDArray[np.int32]
@@ -492,11 +479,7 @@ def _cost(task: SetTask, levels: Levels, nodes: tuple[tuple[int, int], ...]) -> 
 
 
 def _refined(task: SetTask, levels: Levels) -> Levels:
-    """Split the nodes of a cut into their children wherever the cut holds all the same, costliest nodes first.
-
-    Afterwards no single node can be split. Children of a node that was split are tried as well. Cost: for each node the
-    combinations in the sets that hold it.
-    """
+    """Split nodes of a cut into their children, costliest first, wherever it holds all the same, until none can be."""
     tree, levels = task.tree, levels.copy()
     waiting = _nodes(task, levels)
     while waiting:
@@ -554,10 +537,9 @@ def _holds_for(task: SetTask, levels: Levels, first: int, end: int, records: NDA
 def _suppressed_levels(task: SetTask) -> Levels:
     """Choose items to leave out so that every combination of at most m of the others occurs in k records, or in none.
 
-    Leaving items out changes no other combination. So the rare combinations are counted once for each size, and items
-    are chosen until each has lost one: each time the item in most of those left, per record that holds it. In the end
-    items come back, those that most records hold first, where nothing becomes rare by it. **Ours**: the paper
-    generalizes only. Least loss would be a smallest hitting set, which is hard; this one is greedy.
+    Leaving items out changes no other combination. So the rare ones are counted once for each size, and each time the
+    item in most of those left goes, per record that holds it. In the end items come back, those that most records hold
+    first. **Ours**: the paper generalizes only. Least loss is a smallest hitting set, which is hard.
     """
     levels = np.zeros(task.tree.size, dtype=np.int64)
     weights = np.maximum(task.holders, 1)
@@ -643,10 +625,7 @@ class ArrangedSets:
 
 
 def arranged(sets: Sets, model: KmAnonymity, policy: SetPolicy, seed: int | None, threads: int) -> ArrangedSets:
-    """Bring records into random order, and make classes where columns stand beside the sets.
-
-    With a seed, the result is the same for every order of the input: records that stay tied are alike in everything.
-    """
+    """Bring records into random order, which a seed repeats, and make classes where columns stand beside the sets."""
     ordered, by_content = (sets, np.arange(sets.height)) if seed is None else order_sets(sets)
     if ordered.beside is None:
         order = permutation(sets.height, seed)

@@ -130,11 +130,7 @@ def named_items(names: Sequence[str], items: NDArray[np.int32]) -> pl.Series:
 
 
 def order_sets(sets: Sets) -> tuple[Sets, NDArray[np.int64]]:
-    """Sort items by name where no hierarchy orders them, and records by their items, then by what stands beside them.
-
-    Returns: the same for every order of records: those that stay tied are alike in everything; int64 (n,): the number
-    of each record in the input. Cost O(z log z).
-    """
+    """Sort items by name without a hierarchy, records by items, then by what stands beside; and give their places."""
     by_name = _items_by_name(sets)
     packed = by_name.items.astype(">i4").tobytes()
     held = [packed[first:last] for first, last in pairwise((4 * by_name.starts).tolist())]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -14,6 +14,7 @@ from sfumato.evaluation.attacks.of_kinds import Asked, KindEvidence, made_anew
 from sfumato.evaluation.attacks.protocol import AttackResult
 from sfumato.kernels.traces import TraceRows
 from sfumato.kinds.traces.check import TRACE, PublishedTraces, trace_rows
+from sfumato.kinds.traces.grain import read_cell, read_time
 from sfumato.kinds.traces.policy import TracePolicy
 from sfumato.kinds.traces.reading import read_traces
 from sfumato.kinds.traces.release import TraceRelease
@@ -26,6 +27,8 @@ _NAME = "known-points"
 _HELPS = "a larger L, up to what attackers may know; coarser places and times"
 _NO_PROMISE = "the release promises nothing about who knows places and no times"
 _HOME, _ANY = "home and work", "any two places"
+_MOST_POINTS = 2_000
+"""Points of one victim between which speeds are looked at."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,8 @@ class TraceAttack:
     published : tuple of AttackResult
         On a release of them, by as many of the points that it publishes of the person.
     original : tuple of AttackResult
-        The same by any points of the person, also such as were left out; and by places.
+        The same by any points of the person, also such as were left out; by points in a row, also with what stands
+        around them; and by places.
     noise : float
         Share of the known points that are wrong.
     """
@@ -127,6 +131,12 @@ def attack_traces(
     Success is the chance that the trace that is picked is the victim's: 1 ÷ traces that have as many of the points, if
     the victim's is among them. By guessing, one trace is picked from all. (K, C)_L-privacy allows 1/K to who knows up
     to L published points; of who knows more, or of home and work, it says nothing.
+
+    *Points in a row* are all that a person has from one time to another. Who knows them with *gaps, speed and length*
+    knows besides that she was nowhere between them, how many points she has in all, and a speed that none of the
+    victims exceeds (cells alone; not where somebody has more than 2,000 points). Traces that contradict it do not fit,
+    hers never does; of the rest those with most of the
+    known points, and then with most points, are picked. It is not played where known points may be wrong.
     """
     if release is not None and len(release.origin) and int(release.origin.max()) >= original.height:
         raise PolicyError("release: was made from other traces")
@@ -150,6 +160,8 @@ def attack_traces(
     any_points = _points(view, drawn, random, noise)
     mapped = [shown.code_of(points) for points in any_points]
     others = tuple(_played(shown, mapped, own[drawn], known))
+    if not noise:
+        others = (*others, *_in_a_row(_Course.of(ordered, release, drawn), shown, own[drawn], known, random))
     places = _known_places(ordered, drawn, release.loss.place_level, random, noise)
     return TraceAttack(len(drawn), before, published, (*others, *_by_places(shown, places, own[drawn])), noise)
 
@@ -309,14 +321,129 @@ def _by_places(
         yield _result(view.places, [np.unique(view.place_of(each), axis=0) for each in places], own, what, view.height)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class _Course:
+    """Points of victims in the order of their times, and where and when published doublets are."""
+
+    traces: Traces
+    codes: list[NDArray[np.int64]]  # of each victim: her points, by time
+    when: tuple[NDArray[np.float64], NDArray[np.float64]]  # begins and ends of the finest times
+    where: (
+        NDArray[np.float64] | None
+    )  # (leaves, 3): south, west and side of the finest cells; None where they are codes
+    shown_when: tuple[NDArray[np.float64], NDArray[np.float64]]
+    shown_where: NDArray[np.float64]
+    fastest: float  # degrees an hour; infinite where nothing is known of speed
+
+    @classmethod
+    def of(cls, traces: Traces, release: TraceRelease, victims: NDArray[np.int64]) -> _Course:
+        codes = []
+        for one in victims.tolist():
+            points = slice(traces.starts[one], traces.starts[one + 1])
+            places, times = traces.places[points].astype(np.int64), traces.times[points]
+            codes.append((places << 32 | times)[np.lexsort((places, times))])
+        shown_places, shown_times = zip(*release.published.doublets, strict=True)
+        where = _boxes(traces.place.levels[0]) if traces.is_grid else None
+        course = cls(
+            traces, codes, _hours(traces.time.levels[0]), where, _hours(shown_times), _boxes(shown_places), np.inf
+        )
+        longest = max(map(len, codes))
+        if where is None or longest > _MOST_POINTS:
+            return course
+        return replace(course, fastest=max(course.speed(each) for each in codes))
+
+    def times(self, codes: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return when points begin and end."""
+        leaves = codes & 0xFFFFFFFF
+        return self.when[0][leaves], self.when[1][leaves]
+
+    def speed(self, codes: NDArray[np.int64]) -> float:
+        """Return a speed that somebody has at least between two of these points."""
+        assert self.where is not None
+        boxes, times = self.where[codes >> 32], self.times(codes)
+        return float(_speeds(boxes, times, boxes, times).max())
+
+    def contradicting(self, codes: NDArray[np.int64], doublets: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Tell which published doublets are none of somebody with these points and nothing between them."""
+        begins, ends = self.times(codes)
+        first, last = (part[doublets] for part in self.shown_when)
+        gap = np.searchsorted(ends, first, side="right") - 1
+        within = (gap >= 0) & (gap < len(codes) - 1) & (last <= np.append(begins, 0)[gap + 1])
+        if self.where is None or self.fastest == np.inf:
+            return within
+        speeds = _speeds(self.shown_where[doublets], (first, last), self.where[codes >> 32], (begins, ends))
+        return within | (speeds > self.fastest * (1 + 1e-9)).any(axis=1)
+
+
+def _hours(labels: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return begins and ends; of what says no time, from ever to ever."""
+    read = [read_time(label) for label in labels]
+    return (
+        np.array([-np.inf if one is None else one[0] for one in read]),
+        np.array([np.inf if one is None else sum(one) for one in read]),
+    )
+
+
+def _boxes(labels: Sequence[str]) -> NDArray[np.float64]:
+    """Return south, west and side; of what says no cell, the globe."""
+    return np.array([read_cell(label) or (-180.0, -180.0, 360.0) for label in labels], dtype=np.float64)
+
+
+def _speeds(
+    one: NDArray[np.float64], one_times: tuple[NDArray[np.float64], NDArray[np.float64]],
+    other: NDArray[np.float64], other_times: tuple[NDArray[np.float64], NDArray[np.float64]],
+) -> NDArray[np.float64]:  # fmt: skip
+    """Return the least speed from each cell and time to each other, in degrees an hour.
+
+    Larger cells and longer times never give a higher one: nearest sides, and the longest time between.
+    """
+    centres = [each[:, :2] + each[:, 2:] / 2 for each in (one, other)]
+    apart = np.abs(centres[0][:, None, :] - centres[1][None, :, :])
+    apart[:, :, 1] = np.minimum(apart[:, :, 1], 360 - apart[:, :, 1])
+    apart = np.maximum(apart - (one[:, None, 2:] + other[None, :, 2:]) / 2, 0)
+    edges = [np.maximum(np.abs(each[:, 0]), np.abs(each[:, 0] + each[:, 2])) for each in (one, other)]
+    squeeze = np.cos(np.radians(np.minimum(np.maximum(edges[0][:, None], edges[1][None, :]), 90)))
+    last = np.maximum(one_times[1][:, None], other_times[1][None, :])
+    first = np.minimum(one_times[0][:, None], other_times[0][None, :])
+    speeds: NDArray[np.float64] = np.hypot(apart[:, :, 0], apart[:, :, 1] * squeeze) / (last - first)
+    return speeds
+
+
+def _in_a_row(
+    course: _Course, view: _TraceView, own: NDArray[np.int64], known: int, random: np.random.Generator
+) -> Iterator[AttackResult]:
+    """Look for people by points in a row, alone, and with gaps, speed and length."""
+    runs = [each[(at := int(random.integers(max(len(each) - known, 0) + 1))) : at + known] for each in course.codes]
+    kinds = np.unique(course.traces.places.astype(np.int64) << 32 | course.traces.times)
+    mapped = [np.unique(view.code_of(np.searchsorted(kinds, run)), axis=0) for run in runs]
+    what = f"{counted(known, 'point')} in a row"
+    yield _result(view.rows, mapped, own, what, view.height)
+    starts, sizes = view.rows.starts, np.diff(view.rows.starts)
+
+    def fitting(victim: int, people: NDArray[np.int64]) -> NDArray[np.int64]:
+        people = people[sizes[people] <= len(course.codes[victim])]
+        bounds = np.append(0, np.cumsum(sizes[people]))
+        places = np.arange(bounds[-1]) + np.repeat(starts[people] - bounds[:-1], sizes[people])
+        wrong = course.contradicting(runs[victim], view.rows.items[places])
+        owners = np.repeat(np.arange(len(people)), sizes[people])
+        left: NDArray[np.int64] = people[np.bincount(owners[wrong], minlength=len(people)) == 0]
+        return left
+
+    yield _result(view.rows, mapped, own, f"{what}, gaps, speed and length", view.height, fitting)
+
+
 def _result(
-    rows: TraceRows, known: list[NDArray[np.int64]], own: NDArray[np.int64], what: str, height: int
-) -> AttackResult:
-    """Pick one of the traces that have most of what is known of each person."""
+    rows: TraceRows, known: list[NDArray[np.int64]], own: NDArray[np.int64], what: str, height: int,
+    fitting: Callable[[int, NDArray[np.int64]], NDArray[np.int64]] | None = None,
+) -> AttackResult:  # fmt: skip
+    """Pick one of the traces that have most of what is known of each person, and are `fitting`."""
     picked, alone, fewest = 0.0, 0, height
-    for points, mine in zip(known, own.tolist(), strict=True):
+    for victim, (points, mine) in enumerate(zip(known, own.tolist(), strict=True)):
         owners = [_holders(rows, np.atleast_1d(point)) for point in points]
         people, counts = np.unique(np.concatenate(owners or [np.zeros(0, dtype=np.int64)]), return_counts=True)
+        if fitting is not None:
+            is_left = np.isin(people, fitting(victim, people))
+            people, counts = people[is_left], counts[is_left] * len(rows.items) + np.diff(rows.starts)[people[is_left]]
         best = people[counts == counts.max()] if len(people) else np.arange(height)
         is_there = bool(np.any(best == mine))
         picked += is_there / len(best)

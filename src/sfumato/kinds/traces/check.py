@@ -144,10 +144,7 @@ def can_count(rows: TraceRows, size: int, width: int) -> bool:
 
 
 def known_counts(rows: TraceRows, model: TracePrivacy, values: int) -> tuple[KnownCount, ...]:
-    """Count all combinations of 1 to L doublets that some trace has, and how often values stand beside each.
-
-    Raises ``InputError`` when there are more than :data:`MOST_COUNTED` of one size.
-    """
+    """Count all combinations of 1 to L doublets that some trace has, at most MOST_COUNTED, and values beside each."""
     demand = Demand(model.k, model.l, model.most(len(rows.starts) - 1), values + 1)
     found = []
     for size in range(1, model.l + 1):

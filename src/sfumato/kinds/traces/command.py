@@ -122,11 +122,7 @@ def trace_policy_of(
     problems: list[str],
     **more: Any,
 ) -> TracePolicy:
-    """Make the policy that the options mean.
-
-    Raises ``InputError`` when the policy file cannot be read. Raises ``PolicyError`` with every mistake in the options
-    and in the file.
-    """
+    """Make the policy that the options mean, or raise with every mistake in the options and in the file."""
     from sfumato.cli.kind_words import KindWords, kind_policy_of
     from sfumato.cli.words import key_named
     from sfumato.kinds.traces.policy import TracePolicy

@@ -52,10 +52,7 @@ def wide_form(tables: Tables) -> pl.DataFrame:
 
 
 def cells_as_geojson(tables: Tables) -> dict[str, Any]:
-    """Return published cells as GeoJSON (RFC 7946, WGS 84): a square for each, and the people in it, also by time.
-
-    A person counts once in a cell, and once in each of its times. Raises ``InputError`` when places are codes.
-    """
+    """Return published cells as GeoJSON (RFC 7946, WGS 84), with the people in each, once, also by time; no codes."""
     held = tables[TABLE]
     of_place = held.group_by(PLACE).agg(pl.col(TRACE).n_unique().alias("people")).sort(PLACE)
     by_time = {
@@ -167,10 +164,7 @@ def _bars_svg(rows: list[tuple[str, int]], places: int) -> str:
 
 
 def clock_svg(tables: Tables) -> str:
-    """Draw points by hour of the day, from Monday to Friday and at weekends; wider times count for each of their hours.
-
-    Times of a day and more say no hour, and are left out.
-    """
+    """Draw points by hour, of the week and at weekends; wider times count for each hour, of days for none."""
     hours = np.zeros((2, 24))
     without = 0
     for time, points in tables[TABLE].group_by(TIME).len().sort(TIME).iter_rows():

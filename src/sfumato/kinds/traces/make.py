@@ -163,10 +163,9 @@ class TraceChoice:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TraceLadder:
-    """Levels at which points may be published, the usual ones first, then such as lose more.
+    """Levels at which points may be published, the usual first; a point stays at the first that holds together.
 
-    A point stays at the first level at which it holds together with what is published already. What is known may then
-    lie in several doublets of which somebody has one: whoever has the same ones still fits.
+    What is known may then lie in several doublets of which somebody has one: whoever has the same ones still fits.
     """
 
     table: PointTable
@@ -296,8 +295,7 @@ def solve_traces(
 ) -> TraceChoice:
     """Choose levels and points with little loss; at most a share `limit` of the people is left without a point.
 
-    Where nothing is asked of values, points that were left out join at coarser levels. Raises ``UnsatisfiableError``
-    when no levels do.
+    Without a demand on values, points left out join at coarser levels.
     """
     if model.c == 1:
         none = np.zeros(0, dtype=np.int32)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError
+from sfumato.kinds.traces.grain import Axis
 from sfumato.kinds.traces.release import TraceRelease
 from sfumato.kinds.traces.traces import Traces
 from sfumato.numbers import percent
@@ -24,7 +26,8 @@ class TraceUtility:
     """What is kept of traces; made by :func:`sfumato.traces.trace_utility`. For the steward.
 
     Distances are half the sums of the differences of two distributions: 0 where they agree, 1 where they have nothing
-    in common. Places and times are taken at the levels of most of the release.
+    in common. Places and times are taken at the levels of most of the release. A point of a coarser level counts for
+    all places and times below it that occur in the original, alike; flows and sequences leave it out.
 
     Attributes
     ----------
@@ -66,18 +69,74 @@ class TraceUtility:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Seen:
-    """Points of people at one grain, in the order of their times. Letters: y points."""
+class _Labels:
+    """Labels of places, or of times, and the nodes of one level that each stands for."""
 
-    owners: NDArray[np.int64]
+    sizes: NDArray[np.int64]  # (labels,)
+    nodes: NDArray[np.int64]  # those of each label, one label after the other
+    of_points: NDArray[np.int64]  # (z,): the label of each point
+
+    @classmethod
+    def of(cls, axis: Axis, level: int, labels: Sequence[str], of_points: NDArray[np.int64]) -> _Labels:
+        """Look for labels of any level; what stands above the level stands for all below it that occur."""
+        asked = {*labels}
+        leaves = {
+            name: np.flatnonzero(nodes == node)
+            for names, nodes in zip(axis.levels[::-1], axis.node_of[::-1], strict=True)
+            for node, name in enumerate(names)
+            if name in asked
+        }
+        found = [np.unique(axis.node_of[level][leaves[name]]).astype(np.int64) for name in labels]
+        return cls(np.array([len(each) for each in found]), np.concatenate(found), of_points)
+
+    @classmethod
+    def plain(cls, nodes: NDArray[np.int64]) -> _Labels:
+        """Take nodes as they are."""
+        count = int(nodes.max()) + 1
+        return cls(np.ones(count, dtype=np.int64), np.arange(count), nodes)
+
+    @property
+    def is_node(self) -> NDArray[np.bool_]:
+        """Tell of each point whether it is of one node."""
+        exact: NDArray[np.bool_] = (self.sizes == 1)[self.of_points]
+        return exact
+
+    def first(self) -> NDArray[np.int64]:
+        """Return the first node of each point."""
+        starts = np.cumsum(self.sizes) - self.sizes
+        nodes: NDArray[np.int64] = self.nodes[starts[self.of_points]]
+        return nodes
+
+    def counts(self, width: int) -> NDArray[np.float64]:
+        """Return how many points each node has; those of several nodes count for each alike."""
+        points = np.bincount(self.of_points, minlength=len(self.sizes)) / self.sizes
+        weights = np.repeat(points, self.sizes).astype(np.float64)
+        return np.bincount(self.nodes, weights=weights, minlength=width).astype(np.float64)
+
+    def shares(self, asked: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return of each point which share of its nodes is asked for."""
+        held = np.add.reduceat(asked[self.nodes].astype(np.float64), np.cumsum(self.sizes) - self.sizes) / self.sizes
+        shares: NDArray[np.float64] = held[self.of_points]
+        return shares
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Seen:
+    """Points of people, and those that are of one place and time of a level, in the order of their times."""
+
+    holders: NDArray[np.int64]  # (z,): of all points
+    where: _Labels
+    when: _Labels
+    owners: NDArray[np.int64]  # (y,): of those of one place and time, each once
     places: NDArray[np.int64]
     times: NDArray[np.int64]
 
-    def __post_init__(self) -> None:
+    @classmethod
+    def of(cls, holders: NDArray[np.int64], where: _Labels, when: _Labels) -> _Seen:
         """Take each doublet of a person once, and sort."""
-        rows = np.unique(np.stack([self.owners, self.times, self.places]), axis=1)
-        for name, row in zip(("owners", "times", "places"), rows, strict=True):
-            object.__setattr__(self, name, row)
+        exact = where.is_node & when.is_node
+        rows = np.unique(np.stack([holders, when.first(), where.first()])[:, exact], axis=1)
+        return cls(holders, where, when, rows[0], rows[2], rows[1])
 
     @property
     def flows(self) -> NDArray[np.int64]:
@@ -101,9 +160,11 @@ class _Seen:
         width = max(doublets.shape[1], 1)
         return {(*doublets[:, one // width].tolist(), *doublets[:, one % width].tolist()) for one in most.tolist()}
 
-    def people(self, places: NDArray[np.bool_], times: NDArray[np.bool_]) -> int:
-        """Count the people who were at some of the places at some of the times."""
-        return len(np.unique(self.owners[places[self.places] & times[self.times]]))
+    def people(self, places: NDArray[np.bool_], times: NDArray[np.bool_]) -> float:
+        """Count the people who were at some of the places at some of the times, by chance where that is not told."""
+        elsewhere = 1 - self.where.shares(places) * self.when.shares(times)
+        starts = np.flatnonzero(np.diff(self.holders, prepend=-1))
+        return float((1 - np.multiply.reduceat(elsewhere, starts)).sum())
 
 
 @check_arguments
@@ -133,7 +194,7 @@ def trace_utility(original: Traces, release: TraceRelease, *, queries: Count = 2
     if len(release.origin) and int(release.origin.max()) >= original.height:
         raise PolicyError("release: was made from other traces")
     before, after = _before(original, release), _after(original, release)
-    places, times = int(before.places.max()) + 1, int(before.times.max()) + 1
+    places, times = len(before.where.sizes), len(before.when.sizes)
     random = np.random.default_rng(seed)
     errors = []
     for _ in range(queries):
@@ -150,10 +211,10 @@ def trace_utility(original: Traces, release: TraceRelease, *, queries: Count = 2
     return TraceUtility(
         people=release.published.height / original.height,
         points=1 - release.loss.points_left_out / release.loss.points,
-        places=_distance(before.places, after.places),
-        hours=_distance(before.times, after.times),
-        flows=_distance(before.flows, after.flows),
-        lengths=_distance(np.bincount(before.owners), np.bincount(after.owners)),
+        places=_distance(before.where.counts(places), after.where.counts(places)),
+        hours=_distance(before.when.counts(times), after.when.counts(times)),
+        flows=_distance(*_tallies(before.flows, after.flows)),
+        lengths=_distance(*_tallies(np.bincount(before.holders), np.bincount(after.holders))),
         sequences=len(frequent & after.frequent(shown)) / len(frequent) if frequent else 1.0,
         counting=float(np.median(errors)),
     )
@@ -161,27 +222,34 @@ def trace_utility(original: Traces, release: TraceRelease, *, queries: Count = 2
 
 def _before(traces: Traces, release: TraceRelease) -> _Seen:
     place, time = traces.place.node_of[release.loss.place_level], traces.time.node_of[release.loss.time_level]
-    return _Seen(traces.owners, place[traces.places].astype(np.int64), time[traces.times].astype(np.int64))
+    nodes = np.stack([traces.owners, place[traces.places], time[traces.times]]).astype(np.int64)
+    owners, where, when = np.unique(nodes, axis=1)
+    return _Seen.of(owners, _Labels.plain(where), _Labels.plain(when))
 
 
 def _after(traces: Traces, release: TraceRelease) -> _Seen:
-    """Return what is published at the levels of most points; coarser points are left out here."""
+    """Return what is published, as nodes of the levels of most points."""
     shown, loss = release.published, release.loss
-    number = [
-        {label: node for node, label in enumerate(axis.levels[level])}
-        for axis, level in ((traces.place, loss.place_level), (traces.time, loss.time_level))
-    ]
-    places = np.array([number[0].get(place, -1) for place, _ in shown.doublets], dtype=np.int64)
-    times = np.array([number[1].get(time, -1) for _, time in shown.doublets], dtype=np.int64)
     owners = np.repeat(np.arange(shown.height), np.diff(shown.starts))
-    usual = ((places >= 0) & (times >= 0))[shown.items]
-    return _Seen(owners[usual], places[shown.items[usual]], times[shown.items[usual]])
+    axes = (traces.place, loss.place_level), (traces.time, loss.time_level)
+    found = []
+    for (axis, level), labels in zip(axes, zip(*shown.doublets, strict=True), strict=True):
+        names, number = np.unique(np.array(labels, dtype=object), return_inverse=True)
+        found.append(_Labels.of(axis, level, names.tolist(), number[shown.items]))
+    return _Seen.of(owners, *found)
 
 
-def _distance(one: NDArray[np.int64], other: NDArray[np.int64]) -> float:
-    """Return half the sum of the differences of how often numbers occur."""
-    if not len(one) or not len(other):
-        return float(len(one) != len(other))
+def _tallies(one: NDArray[np.int64], other: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return how often each number occurs in both."""
     kinds, codes = np.unique(np.concatenate([one, other]), return_inverse=True)
-    shares = [np.bincount(part, minlength=len(kinds)) / len(part) for part in (codes[: len(one)], codes[len(one) :])]
-    return float(np.abs(shares[0] - shares[1]).sum() / 2)
+    low, high = (
+        np.bincount(part, minlength=len(kinds)).astype(float) for part in (codes[: len(one)], codes[len(one) :])
+    )
+    return low, high
+
+
+def _distance(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    """Return half the sum of the differences of two distributions."""
+    if not one.any() or not other.any():
+        return float(one.any() != other.any())
+    return float(np.abs(one / one.sum() - other / other.sum()).sum() / 2)

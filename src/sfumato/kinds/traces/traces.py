@@ -194,11 +194,7 @@ def _rows_of(starts: NDArray[np.int64], chosen: NDArray[np.integer]) -> tuple[ND
 
 
 def order_traces(traces: Traces) -> tuple[Traces, NDArray[np.int64]]:
-    """Sort people by their points, then by their sensitive values.
-
-    Returns: the same for every order of people: those that stay tied are alike in everything; int64 (n,): the number of
-    each person in the input. Cost O(z log z).
-    """
+    """Sort people by points, then sensitive values; what is tied is alike in everything. And give their places."""
     points = (traces.places.astype(np.int64) << 32 | traces.times).astype(">i8").tobytes()
     values = traces.values.astype(">i4").tobytes()
     keys = [

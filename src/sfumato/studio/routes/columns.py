@@ -228,17 +228,19 @@ def grid(request: Request) -> Response:
     desk, asked = desk_of(request), request.query_params
     try:
         start, count = whole(asked.get("start", "0"), "start"), whole(asked.get("count", "200"), "count")
-        sheet = _sheet(desk, asked.get("of", "original"), asked.get("table", ""))
+        sheet = _sheet(desk, asked.get("of", "original"), asked.get("table", ""), asked.get("by", ""))
     except InputError as error:
         return JSONResponse({"problems": list(error.problems)}, 404)
     blank = desk.is_blank and asked.get("of", "original") == "original"
     return JSONResponse(sheet.page(start, min(count, MOST_ROWS), blank=blank))
 
 
-def _sheet(desk: Desk, of: str, name: str) -> TablePage:
+def _sheet(desk: Desk, of: str, name: str, by: str) -> TablePage:
     if of == "original":
         return desk.sheet
     _, opened = desk.release(whole(of, "of"))
+    if by == "class":
+        return desk.by_class(int(of))
     tables = opened.published.tables
     if name not in tables:
         name = next(iter(tables))

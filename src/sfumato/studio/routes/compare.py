@@ -15,7 +15,7 @@ from sfumato.studio.desk import Desk
 from sfumato.studio.draft import Draft
 from sfumato.studio.forms import method_names
 from sfumato.studio.jobs import FAILED, Job, compare_order, lattice_order
-from sfumato.studio.pages import answering, desk_of, page, page_entry, reading, text, whole
+from sfumato.studio.pages import Scatter, answering, desk_of, page, page_entry, reading, text, whole
 from sfumato.studio.routes.columns import BRANCHED
 
 USUAL = ("mondrian", "k-member", "mdav", "datafly")
@@ -37,7 +37,7 @@ def compare(request: Request) -> Response:
         done=done,
         stale="" if done is None else desk.staleness(done),
         rows=[] if done is None else _rows(done),
-        dots=[] if done is None else _dots(_rows(done)),
+        dots=_dots([] if done is None else _rows(done)),
         lattice=_lattice(desk),
         methods=[name for names in method_names().values() for name in names],
         usual=USUAL,
@@ -103,16 +103,10 @@ def _rows(job: Job) -> list[Mapping[str, Any]]:
     return [row for row in job.result if isinstance(row, Mapping)] if isinstance(job.result, list) else []
 
 
-def _dots(rows: list[Mapping[str, Any]]) -> list[tuple[str, float, float]]:
-    """Return where finished runs lie in a drawing, from no loss and risk up; equal ones share a place."""
+def _dots(rows: list[Mapping[str, Any]]) -> Scatter:
+    """Return where finished runs lie in a drawing, by their numbers in the table."""
     found = [row for row in rows if row.get("loss") is not None and row.get("average_risk") is not None]
-    loss = max((row["loss"] for row in found), default=0) or 1
-    risk = max((row["average_risk"] for row in found), default=0) or 1
-    places: dict[tuple[float, float], list[str]] = {}
-    for number, row in enumerate(found, 1):
-        place = round(60 + 560 * row["loss"] / loss, 1), round(260 - 210 * row["average_risk"] / risk, 1)
-        places.setdefault(place, []).append(str(number))
-    return [(", ".join(numbers), x, y) for (x, y), numbers in places.items()]
+    return Scatter.of([(str(number), row["loss"], row["average_risk"]) for number, row in enumerate(found, 1)])
 
 
 def start_comparison(request: Request, sent: FormData) -> str:

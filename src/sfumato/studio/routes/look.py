@@ -24,7 +24,7 @@ from sfumato.release.verify import OpenedRelease
 from sfumato.studio.desk import Desk, TablePage
 from sfumato.studio.jobs import Job
 from sfumato.studio.pages import desk_of, figures, fragment, notes_of, open_findings, page, reading, whole
-from sfumato.table.schema import Schema
+from sfumato.table.schema import Kind, Schema
 
 # One person of the original, before and after: who looks like them, and what that says of their sensitive values.
 
@@ -109,6 +109,7 @@ def look(request: Request) -> Response:
     number = request.path_params.get("number")
     job, opened = desk.release(releases[0].number if number is None else int(number))
     result: Mapping[str, Any] = job.result if isinstance(job.result, Mapping) else {}
+    described = [name for name in _described(opened) if name in desk.table.names]
     return page(
         request,
         "look.html",
@@ -123,8 +124,10 @@ def look(request: Request) -> Response:
         findings=open_findings(job),
         notes=notes_of(job),
         paid=_paid(result),
-        described=[name for name in _described(opened) if name in desk.table.names],
+        described=described,
         can_find=isinstance(opened.published, PublishedTable),
+        numbers=[name for name in described if desk.profile(name).kind in (Kind.NUMERIC, Kind.DATE)],
+        by="class" if request.query_params.get("by") == "class" else "",
         kind=opened.published.kind.replace("-", " "),
         limits=opened.published.limits,
         any_row=1 + secrets.randbelow(desk.table.height),
@@ -210,15 +213,7 @@ class CellWidths:
 def classes(request: Request) -> Response:
     """Show class sizes, risks and widths of cells before and after."""
     desk = desk_of(request)
-    job, opened = desk.release(int(request.path_params["number"]))
-    if not isinstance(opened.published, PublishedTable):
-        raise InputError(f"a {opened.published.kind} has no classes of records")
-    quasi = desk.policy_of(job).to_schema().quasi_identifying
-    with desk.lock:
-        before = desk.preview.sizes(dict(quasi), {})
-    names = list(opened.published.quasi_identifying)
-    sizes = opened.published.data.group_by(names).len()["len"].value_counts().sort("len")
-    after = ClassSizes(sizes["len"].cast(pl.Int64).to_numpy(), sizes["count"].cast(pl.Int64).to_numpy())
+    job, published, before, after = _class_sizes(request)
     bands = [(_band(*band), before.between(*band), after.between(*band)) for band in CLASS_BANDS]
     return fragment(
         "classes.html",
@@ -226,8 +221,83 @@ def classes(request: Request) -> Response:
         after=after,
         sizes=bars(bands),
         risks=bars([(name, before.below(size), after.below(size)) for size, name in RISKS]),
-        widths=list(_widths(desk, job, opened.published)),
+        widths=list(_widths(desk, job, published)),
     )
+
+
+def _class_sizes(request: Request) -> tuple[Job, PublishedTable, ClassSizes, ClassSizes]:
+    """Count the classes of the release that a request names, before and after."""
+    desk = desk_of(request)
+    job, opened = desk.release(int(request.path_params["number"]))
+    if not isinstance(opened.published, PublishedTable):
+        raise InputError(f"a {opened.published.kind} has no classes of records")
+    quasi = desk.policy_of(job).to_schema().quasi_identifying
+    with desk.lock:
+        before = desk.preview.sizes(dict(quasi), {})
+    sizes = opened.published.data.group_by(list(opened.published.quasi_identifying)).len()["len"]
+    many = sizes.value_counts().sort("len")
+    after = ClassSizes(many["len"].cast(pl.Int64).to_numpy(), many["count"].cast(pl.Int64).to_numpy())
+    return job, opened.published, before, after
+
+
+FRACTIONS = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5)
+"""Shares of a population that the table may be, for which uniques are estimated."""
+METHODS = {"pitman": "Pitman", "zayatz": "Zayatz", "snb": "slide negative binomial"}
+
+
+def population(request: Request) -> Response:
+    """Estimate how many people would be alone in the population that the table was drawn from."""
+    from sfumato.classes.population_uniqueness import population_uniqueness
+
+    _, _, before, after = _class_sizes(request)
+    asked = request.query_params.get("people", "").replace(",", "").strip()
+    people = whole(asked, "people in the population") if asked else 0
+    if asked and people < before.records:
+        raise InputError(f"people in the population: must be at least {before.records:,}, those of the table")
+    fractions = [before.records / people] if people else list(FRACTIONS)
+    found = [
+        tuple(population_uniqueness(np.repeat(side.sizes, side.classes), fraction) for side in (before, after))
+        for fraction in fractions
+    ]
+    # In the words of who knows the population: how many live there, not which share of them the table is.
+    names = [f"{round(before.records / fraction):,}" for fraction in fractions]
+    return fragment(
+        "population.html",
+        bars=bars([(name, old.share, new.share) for name, (old, new) in zip(names, found, strict=True)]),
+        methods=[METHODS[old.chosen] for old, _ in found],
+        detail=[(METHODS[key], getattr(found[0][0], key), getattr(found[0][1], key)) for key in METHODS],
+        people=people,
+    )
+
+
+def regress(request: Request) -> Response:
+    """Explain a column of numbers by others, on the original and on the release."""
+    # Here: it loads what measures utility, and no page needs it before.
+    from sfumato.evaluation.utility.describe import describe
+
+    desk = desk_of(request)
+    job, _ = desk.release(int(request.path_params["number"]))
+    target = request.query_params.get("target", "")
+    on = [name for name in request.query_params.getlist("on") if name != target]
+    if not on:
+        raise InputError("explained by: choose at least one other column")
+    with desk.lock:
+        original = desk.table.with_schema(desk.policy_of(job).to_schema())
+    found = describe(
+        desk.release_folder(job), original, columns=[], regressions={target: on}, seed=0, progress=silent
+    ).regressions[0]
+    return fragment(
+        "regression.html",
+        fit=found,
+        rows=[(one, _scale([one.before, one.after])) for one in found.coefficients],
+        is_blank=desk.is_blank,
+    )
+
+
+def _scale(sides: Sequence[Any]) -> tuple[float, float]:
+    """Return where a drawing of intervals begins, and how much it spans; 0 is always in it."""
+    ends = [0.0, *(end for side in sides if side is not None for end in (side.low, side.high))]
+    return min(ends), (max(ends) - min(ends)) or 1.0
 
 
 def _band(low: int, high: int | None) -> str:
@@ -375,6 +445,8 @@ ROUTES = [
     Route("/look/{number:int}/groups", reading(look_groups)),
     Route("/look/{number:int}/classes", reading(classes)),
     Route("/look/{number:int}/seen", reading(seen)),
+    Route("/look/{number:int}/population", reading(population)),
+    Route("/look/{number:int}/regression", reading(regress)),
     Route("/attack", reading(attack)),
     Route("/attack/{number:int}", reading(attack)),
 ]

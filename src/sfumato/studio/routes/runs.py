@@ -20,6 +20,7 @@ from sfumato.studio.draft import Draft
 from sfumato.studio.jobs import FAILED, RUNNING, Job, draft_attack_order, release_order, try_order
 from sfumato.studio.layout import Question
 from sfumato.studio.pages import (
+    Scatter,
     answering,
     desk_of,
     figures,
@@ -101,7 +102,9 @@ def runs(request: Request) -> Response:
         told_of={job.number: (open_findings(job), notes_of(job)) for job in releases if job.state == "done"},
         relaxing={job.number: _relaxing(desk, job) for job in releases[:1] if job.state == FAILED and job.code == 1},
         answers=_answers(desk, releases),
-        dots=_dots(desk),
+        dots=Scatter.of(
+            [(f"#{job.number}", *place) for job in desk.releases() if (place := loss_and_risk(job)) is not None][:12]
+        ),
         before=_seconds(releases),
     )
 
@@ -124,14 +127,6 @@ def _relaxing(desk: Desk, failed: Job) -> list[tuple[str, Job | None, dict[str, 
     tries = {job.title: job for job in reversed(desk.jobs.of_kind("try")) if job.about == failed.number}
     draft = desk.project.history.entry(failed.entry).draft
     return [(name, tries.get(name), figures(tries[name]) if name in tries else {}) for name, _ in weaker(draft)]
-
-
-def _dots(desk: Desk) -> list[tuple[Job, float, float]]:
-    """Return the place of each release between no loss and no risk, in percent of a drawing."""
-    found = [(job, place) for job in desk.releases() if (place := loss_and_risk(job)) is not None][:12]
-    top = max((place[0] for _, place in found), default=0.0) or 1.0
-    high = max((place[1] for _, place in found), default=0.0) or 1.0
-    return [(job, 100 * place[0] / top, 100 * place[1] / high) for job, place in found]
 
 
 def start(request: Request, sent: FormData) -> str:

@@ -265,10 +265,11 @@ def write_labelled(frame: pl.DataFrame, path: Path, program: Program, codes: Map
             written, meant = _coded(column, program, codes.get(column.name, {}))
             labels |= {column.name: meant} if meant else {}
         columns.append(written.alias(column.name))
+    # Without it SPSS shows two digits after the point; Stata shows as many as there are.
+    whole = [column.name for column in frame if column.dtype.is_integer()] if program.name == "SPSS" else []
+    options = {program.missing: missing, "variable_format": dict.fromkeys(whole, "F12.0")}
     try:
-        getattr(pyreadstat, program.writer)(
-            pl.DataFrame(columns), path, variable_value_labels=labels, **{program.missing: missing}
-        )
+        getattr(pyreadstat, program.writer)(pl.DataFrame(columns), path, variable_value_labels=labels, **options)
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError):
         raise InputError(f"{program.name} files cannot hold this table; write csv or parquet") from None
     head = path.read_bytes()[:512]
