@@ -83,6 +83,12 @@ def places() -> dict[str, str]:
     return {name: _place(name) for name in names()}
 
 
+def api_entries() -> list[tuple[str, str, str]]:
+    """Return of every public name where it stands in the site, the name, and what it is."""
+    pages = {name: _path(group_of(name)).removesuffix(".md") for name in names()}
+    return [(f"{page}.html#{_place(name)}", name, _summary(name)) for name, page in pages.items()]
+
+
 def _members(group: str) -> list[str]:
     return [name for name in names() if group_of(name) == group]
 

@@ -11,6 +11,7 @@ import tomli_w
 
 from api import api_pages, places
 from notebooks import turn_into_pages
+from searching import pages_of, write_index
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
@@ -33,7 +34,7 @@ def lay_out(pages: Path) -> None:
     shutil.copytree(ROOT / "docs", pages / "docs", ignore=shutil.ignore_patterns("site", "__pycache__"))
     for name in ("README.md", "LICENSE", "NOTICE", *PROJECT_PAGES):
         shutil.copy(ROOT / name, pages / name)
-    for name in ("site.css", "iframe-worker.js"):
+    for name in ("site.css", "search.js"):
         shutil.copy(HERE / name, pages / name)
     turn_into_pages(pages / "docs")
     written = api_pages()
@@ -42,6 +43,7 @@ def lay_out(pages: Path) -> None:
         target.parent.mkdir(exist_ok=True)
         target.write_text(text, encoding="utf-8")
     _configure(pages, list(written))
+    write_index(pages_of(pages), pages / "search-index.js")
 
 
 def _configure(pages: Path, api: list[str]) -> None:

@@ -1,106 +1,203 @@
-"""What the search of the site finds first: pages for readers, by the words that people type, before the API."""
+"""The index of the site's search: which page says a word, and how much it is about it. ``search.js`` ranks by it.
+
+Nothing of the ranking is here but the weights of words: title, keywords, headings, first lines and text count each by
+itself (BM25, no field drowns another), and how rare a word is over all pages.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 import re
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-WORDS = {
-    "docs/how-to/hierarchies.html": "hierarchy files, dates, postcodes",
-    "docs/how-to/frames.html": "pandas, polars, Jupyter notebook",
-    "docs/how-to/pipelines.html": "pipeline, exit codes, CI",
-    "docs/how-to/compute-with-a-release.html": "compute, mean, regression",
-    "docs/how-to/households.html": "households, families",
-    "docs/how-to/a-k-of-ones-own.html": "consent, own k",
-    "docs/how-to/sets.html": "sets, baskets, transactions",
-    "docs/how-to/extend.html": "custom anonymizer, model, plug-in",
-    "docs/how-to/sign-a-release.html": "sign, signature, key",
-    "docs/how-to/containers.html": "Docker, Podman, container",
-    "docs/reference/python.html": "Python API, list of functions",
-    "docs/reference/release-folder.html": "release folder, files, JSON",
-    "docs/reference/traces.html": "GPS traces, trajectories",
-    "docs/reference/coming-from-arx.html": "ARX, import a project",
-    "docs/reference/incognito.html": "Incognito, lattice",
-    "docs/reference/bucketization.html": "Anatomy, bucketization, buckets",
-    "docs/reference/coming-from-amnesia.html": "Amnesia tool",
-    "docs/reference/coming-from-sdcmicro.html": "sdcMicro, R",
-    "docs/tutorials/first-release.html": "first steps, publish a table",
-    "docs/how-to/suppression.html": "suppression",
-    "docs/how-to/missing-values.html": "missing values",
-    "docs/how-to/attack-a-release.html": "attack",
-    "docs/explanation/how-a-release-is-verified.html": "verify a release",
-    "docs/how-to/compare.html": "compare algorithms, anonymizers",
-    "docs/how-to/one-person-many-records.html": "several records per person, audit file",
-    "docs/explanation/is-it-legal.html": "legal, GDPR compliance, HIPAA",
-    "docs/how-to/policy-files.html": "policy file, TOML",
-    "docs/reference/metrics.html": "information loss",
-    "docs/reference/models/delta-presence.html": "delta presence",
-    "docs/reference/private-sample.html": "synthetic data",
-    "docs/how-to/report.html": "report, PDF",
-    "docs/how-to/evidence.html": "evidence for a regulator, ISO 27559",
-    "docs/how-to/spark.html": "Spark, Databricks",
-    "docs/reference/risk.html": "risk, population uniqueness",
-    "docs/how-to/formats.html": "export Excel, SPSS, Stata",
-    "docs/how-to/databases.html": "PostgreSQL, SQL, database",
-    "docs/how-to/reading-tables.html": "read CSV, encoding",
-    "docs/how-to/measure-utility.html": "utility",
-    "docs/reference/models/distinct-l-diversity.html": "l-diversity, distinct",
-    "docs/reference/mdav.html": "microaggregation, MDAV",
-    "docs/reference/randomization.html": "noise, swapping values, PRAM",
-    "docs/reference/series.html": "series, monthly releases",
-    "docs/tutorials/the-studio.html": "studio, graphical interface",
-    "docs/install.html": "installation, install with pip, Windows",
-    "docs/how-to/find-quasi-identifiers.html": "quasi-identifiers",
-    "docs/how-to/identifying-columns.html": "remove names, identifiers",
-    "docs/how-to/large-files.html": "large files, memory",
-    "docs/how-to/choose-k.html": "choose k",
-    "docs/how-to/choose-an-anonymizer.html": "which algorithm, choose an anonymizer",
-    "docs/explanation/random-order-and-seeds.html": "seed, reproducible",
-    "docs/how-to/scikit-learn.html": "scikit-learn, machine learning",
-}
-"""Page → what people type who want it. It is shown as the title of the find, with the page's own title below."""
+from api import api_entries
 
-ASKED = (
-    "How to, how can I use, how do I, how many; what is, which, why, is it, are they, should I, "
-    "my, the, a, of, in, from, with, for."
-)
-"""Words of questions: every word of a search must be found, and these say nothing of what is sought."""
+_WORDS = tomllib.loads((Path(__file__).parent / "words.toml").read_text(encoding="utf-8"))
+KEYWORDS: dict[str, str] = _WORDS["keywords"]
+SILENT = frozenset(_WORDS["silent"].split())
 
-_NAME = re.compile(r"_|[a-z][A-Z]")
-"""A name of the API that nobody types by chance: read_table, KAnonymity."""
+FIELDS = {"title": 9.0, "keywords": 8.0, "headings": 3.0, "first": 2.5, "text": 2.0}
+"""Field → what a page gets for a word that it is full of there."""
+_LENGTH = {"title": 0.75, "keywords": 0.3, "headings": 0.4, "first": 0.3, "text": 0.6}
+"""Field → how much its length counts."""
+
+_STANDING = (
+    ("docs/tutorials/", 1.0), ("docs/how-to/", 1.0), ("docs/explanation/", 0.93), ("docs/reference/", 0.95),
+    ("docs/notebooks/", 0.6), ("docs/", 0.95), ("api/", 0.6), ("", 0.6),
+)  # fmt: skip
+"""Beginning of a page's place → how much it counts beside others that say the same."""
+
+_KINDS = {"docs/reference/attacks/": "attack", "docs/reference/models/": "model"}
+"""Folder → what its pages are about, each by its title."""
+
+_TOP = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+_SCALE = 100
 
 
-def put_pages_first(site: Path) -> None:
-    """Rewrite the index of the search: words that people type lead to pages, and rooms for builders stand back.
+@dataclass(frozen=True)
+class Page:
+    """What the search knows of a page, or of a name of the API."""
 
-    Raises ``KeyError`` when a page of `WORDS` is not there any more.
+    place: str  # from the top of the site, with .html
+    title: str
+    first: str
+    headings: tuple[str, ...] = ()
+    text: str = ""
+    keywords: str = ""
+
+    @property
+    def standing(self) -> float:
+        """How much it counts."""
+        return next(share for start, share in _STANDING if self.place.startswith(start))
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text, joined ones also in one: k, anonymity, kanonymity."""
+    found = list[str]()
+    for run in re.findall(r"\w+(?:[-_.]\w+)*", text.lower()):
+        parts = [part for part in re.split(r"[-_.]", run) if part]
+        found += parts if len(parts) == 1 or len(parts) > 3 else [*parts, "".join(parts)]
+    return [word for word in found if word not in SILENT]
+
+
+def stem(word: str) -> str:
+    """Cut plurals and endings, so that forms of one word meet."""
+    for ending, instead in (
+        ("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch"), ("izers", "izer"), ("s", ""),
+    ):  # fmt: skip
+        if word.endswith(ending) and len(word) > len(ending) + 2 and not word.endswith(("ss", "us", "is")):
+            word = word[: len(word) - len(ending)] + instead
+            break
+    for ending in ("ing", "ed"):
+        if word.endswith(ending) and len(word) > len(ending) + 3:
+            word = word.removesuffix(ending)
+            return word[:-1] if word[-1] == word[-2] and word[-1] not in "sl" else word
+    return word.removesuffix("e") if len(word) > 4 else word
+
+
+def pages_of(folder: Path) -> list[Page]:
+    """Read the pages for readers, as they lie in the repository or were laid out, and the names of the API.
+
+    Raises ``KeyError`` when a page of `KEYWORDS` is not there any more.
     """
-    index = json.loads((site / "search.json").read_text(encoding="utf-8"))
-    pages: dict[str, list[str]] = {}
-    for item in index["items"]:
-        pages.setdefault(item["location"].partition("#")[0], []).append(f"{item['title']} {item['text']}")
-    index["items"] = [_leading(item, pages) for item in index["items"] if _is_for_readers(item)]
-    gone = WORDS.keys() - {item["location"] for item in index["items"]}
-    if gone:
-        raise KeyError(f"docs/site/searching.py names pages that are not there: {', '.join(sorted(gone))}")
-    text = json.dumps(index, ensure_ascii=False, separators=(",", ":"))
-    (site / "search.json").write_text(text, encoding="utf-8")
-    (site / "search.js").write_text(f"var __index = {text}", encoding="utf-8")
+    names = [*sorted(path.relative_to(folder) for path in folder.glob("docs/**/*.md")), *map(Path, _TOP)]
+    places = [str(name.with_suffix("")) for name in names if "decisions" not in name.parts]
+    if gone := KEYWORDS.keys() - {*places}:
+        raise KeyError(f"docs/site/words.toml names pages that are not there: {', '.join(sorted(gone))}")
+    pages = [_read(place, (folder / f"{place}.md").read_text(encoding="utf-8")) for place in places]
+    return pages + [Page(*entry) for entry in api_entries()]
 
 
-def _is_for_readers(item: dict[str, Any]) -> bool:
-    page, _, part = item["location"].partition("#")
-    if page.startswith("docs/decisions/") or (part and not page.startswith(("docs/", "api/", "index"))):
-        return False
-    name = part.rpartition(".")[2]
-    return not page.startswith("api/") or bool(part and _NAME.search(name) and page != "api/errors.html")
+def _read(place: str, text: str) -> Page:
+    prose = re.sub(r"```.*?```", " ", text, flags=re.DOTALL)
+    lines = [_plain(line) for line in prose.splitlines()]
+    title = next((line.lstrip("# ") for line in lines if line.startswith("# ")), place)
+    headings = tuple(line.lstrip("# ") for line in lines if line.startswith("##"))
+    body = [line for line in lines if line and not line.startswith("#")]
+    first = next((" ".join(part.split()) for part in _paragraphs(lines)), "")
+    is_for_builders = place in ("CHANGELOG", "CONTRIBUTING")
+    where = "index" if place == "README" else place
+    kind = next((f"{title} {kind}" for folder, kind in _KINDS.items() if place.startswith(folder)), "")
+    keywords = ", ".join(filter(None, (KEYWORDS.get(place), kind)))
+    return Page(f"{where}.html", title, first, headings, "" if is_for_builders else " ".join(body), keywords)
 
 
-def _leading(item: dict[str, Any], pages: dict[str, list[str]]) -> dict[str, Any]:
-    """Call a page what people type, and let it be found by words of all its parts: they must all be there."""
-    words = WORDS.get(item["location"])
-    if words is None:
-        return item
-    return {**item, "title": words, "text": " ".join([*pages[item["location"]], ASKED])}
+def _paragraphs(lines: list[str]) -> Iterator[str]:
+    for part in "\n".join(lines).split("\n\n"):
+        if part.strip() and not part.lstrip().startswith(("#", "|", "!", "<", "*", "-")):
+            yield part
+
+
+def _plain(line: str) -> str:
+    line = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", line)
+    return re.sub(r"<[^>]+>|[`*]", "", line).rstrip()
+
+
+def index_of(pages: list[Page]) -> dict[str, Any]:
+    """Return all that ``search.js`` needs, in plain values."""
+    weights = _weights(pages)
+    forms = defaultdict(set)
+    for page in pages:
+        for word in words(" ".join((page.title, page.keywords, *page.headings, page.first, page.text))):
+            forms[stem(word)].add(word)
+    groups = [[stem(word) for word in group.split()] for group in _WORDS["synonyms"]]
+    meant: dict[str, list[str]] = {}
+    for group in groups:
+        for word in group:
+            others = [other for other in group if other != word and other in weights]
+            meant[word] = [*meant.get(word, []), *others]
+    return {
+        "pages": [[page.place, page.title, _short(page.first), list(page.headings)] for page in pages],
+        "standing": [page.standing for page in pages],
+        "words": {word: stem for stem in sorted(weights) for word in sorted(forms[stem] | {stem})},
+        "weights": weights,
+        "meant": {word: others for word, others in sorted(meant.items()) if others},
+        "phrases": _phrases(pages),
+        "silent": sorted(SILENT),
+    }
+
+
+def _phrases(pages: list[Page]) -> dict[str, list[int]]:
+    """Return title or keywords, as stems in a row → pages that are called so."""
+    found = defaultdict[str, list[int]](list)
+    for number, page in enumerate(pages):
+        if page.place.startswith("api/"):
+            continue  # these are typed letter by letter
+        for phrase in dict.fromkeys(" ".join(_stems(text)) for text in (page.title, *page.keywords.split(","))):
+            found[phrase].append(number)
+    return dict(found)
+
+
+def _stems(text: str) -> list[str]:
+    """Return stems of the words as they are typed: joined ones by their parts alone."""
+    return [stem(word) for word in re.findall(r"[^\W_]+", text.lower()) if word not in SILENT]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 150 else text[:150].rpartition(" ")[0] + " …"
+
+
+def _weights(pages: list[Page]) -> dict[str, list[int]]:
+    """Return stem → number of a page, its weight, the next page, and so on."""
+    counts = {field: [_counted(page, field) for page in pages] for field in FIELDS}
+    rare = Counter(word for number in range(len(pages)) for word in {w for f in FIELDS for w in counts[f][number]})
+    found = defaultdict[str, list[int]](list)
+    average = {field: sum(map(Counter.total, each)) / len(pages) or 1.0 for field, each in counts.items()}
+    for number in range(len(pages)):
+        total = Counter[str]()
+        for field, most in FIELDS.items():
+            here = counts[field][number]
+            size = 1 - _LENGTH[field] + _LENGTH[field] * here.total() / average[field]
+            for word, times in here.items():
+                total[word] += most * times / (times + 1.2 * size)  # never 0: times >= 1
+        for word, score in total.items():
+            idf = math.log(1 + (len(pages) - rare[word] + 0.5) / (rare[word] + 0.5))
+            if weight := round(_SCALE * idf * score):
+                found[word] += [number, weight]
+    return dict(found)
+
+
+def _counted(page: Page, field: str) -> Counter[str]:
+    value = getattr(page, field)
+    texts = value if isinstance(value, tuple) else value.split(",") if field == "keywords" else (value,)
+    found = Counter[str]()
+    for text in texts:
+        known = [stem(word) for word in words(text)]
+        found.update(known)
+        if field != "text":
+            # Two words beside each other are one more: a page about missing values, not about values.
+            found.update(f"{one} {other}" for one, other in pairwise(known))
+    return found
+
+
+def write_index(pages: list[Page], path: Path) -> None:
+    """Write the index as a script, which a page that is opened as a file may load, too."""
+    text = json.dumps(index_of(pages), ensure_ascii=False, separators=(",", ":"))
+    path.write_text(f"var sfumatoIndex={text};\n", encoding="utf-8")

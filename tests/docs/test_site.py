@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import runpy
+import subprocess
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from playwright._impl._driver import compute_driver_executable
 
 import sfumato
 from docs.pages import DOCS
@@ -73,3 +76,22 @@ def test_dead_links_and_loads_from_elsewhere_are_told(body: str, said: str, tmp_
 
 def test_a_site_without_pages_is_a_problem(tmp_path: Path) -> None:
     assert len(LINKS["problems"](tmp_path)) == 1
+
+
+def test_the_search_names_the_right_page_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The script of the site ranks what people type, as it does in a browser; a slip and a plural are forgiven."""
+    monkeypatch.syspath_prepend(DOCS / "site")
+    searching = __import__("searching")
+    searching.write_index(searching.pages_of(DOCS.parent), tmp_path / "index.js")
+    lines = [line for line in (Path(__file__).parent / "searches.txt").read_text().splitlines() if line[0] != "#"]
+    asked = [line.partition(" | ")[0] for line in lines] + ["hierarchys", "mondriaan", "missing value", "", "?", "qqqq"]
+    first = "(words) => (sfumatoIndex.pages[(rank(sfumatoIndex, words)[0] || [-1])[0]] || [''])[0]"
+    script = f"console.log(JSON.stringify({json.dumps(asked)}.map({first})))"
+    texts = (DOCS / "site" / "search.js").read_text(), (tmp_path / "index.js").read_text(), script
+    (tmp_path / "run.js").write_text("\n".join(texts))
+    node, _ = compute_driver_executable()
+    told = json.loads(subprocess.check_output([node, tmp_path / "run.js"]))
+    found = [place.partition(".html")[0].removeprefix("docs/") for place in told]
+    wrong = [line for line, place in zip(lines, found, strict=False) if place not in line.partition(" | ")[2].split()]
+    assert len(wrong) <= 0.08 * len(lines), wrong
+    assert found[len(lines) :] == ["how-to/hierarchies", "reference/mondrian", "how-to/missing-values", "", "", ""]
