@@ -25,7 +25,7 @@ from sfumato.rates import Rate
 
 _NAME = "known-points"
 _HELPS = "a larger L, up to what attackers may know; coarser places and times"
-_NO_PROMISE = "the release promises nothing about who knows places and no times"
+_NO_PROMISE = "the release promises nothing about who knows places alone, or what stands around points"
 _HOME, _ANY = "home and work", "any two places"
 _MOST_POINTS = 2_000
 """Points of one victim between which speeds are looked at."""
@@ -175,9 +175,9 @@ def evidence(published: PublishedTraces, asked: Asked) -> KindEvidence:
     release = anonymize_traces(original, policy, seed=asked.seed, progress=asked.progress)
     results: list[AttackResult] = []
     if asked.attacks:
-        played = attack_traces(original, release, known=release.model.l + 2, seed=asked.seed)
-        by_places = [replace(one, notes=(_NO_PROMISE,)) for one in played.original if one.knows in (_HOME, _ANY)]
-        results = [*played.published, *by_places]
+        known = release.model.l + 2
+        played = attack_traces(original, release, known=known, seed=asked.seed)
+        results = [*played.published, *(replace(one, notes=(_NO_PROMISE,)) for one in played.original[known:])]
     figures, notes = release.report.figures, (made_anew(published.tables, release.tables, TRACE),)
     return KindEvidence(original.height, results, {}, figures, notes)
 
