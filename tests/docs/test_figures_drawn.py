@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 
 import polars as pl
@@ -15,6 +16,21 @@ DRAW = runpy.run_path(str(DOCS / "figures" / "draw.py"))
 @pytest.mark.parametrize("name", DRAW["FIGURES"])
 def test_a_drawing_shows_the_librarys_own_result(name: str) -> None:
     assert (DOCS / "figures" / f"{name}.svg").read_text(encoding="utf-8") == DRAW["drawing"](name)
+
+
+PICTURES = runpy.run_path(str(DOCS / "figures" / "pictures.py"))["PICTURES"]
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_shows_what_a_run_makes(name: str) -> None:
+    """Each is of this version, and stands on a page, with words for who does not see it."""
+    assert (DOCS / "figures" / f"{name}.svg").read_text(encoding="utf-8") == PICTURES[name]()
+    shown = [
+        page
+        for page in DOCS.rglob("*.md")
+        if re.search(rf"!\[[^\]]{{40,}}\]\([./]*figures/{name}\.svg\)", page.read_text())
+    ]
+    assert shown
 
 
 WHICH = runpy.run_path(str(DOCS / "figures" / "which_method.py"))

@@ -16,10 +16,10 @@ SITE = ROOT / "docs" / "site"
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_shows_what_it_did(path: Path) -> None:
+def test_a_notebook_shows_what_it_did(path: Path, sail: str) -> None:
     written = nbformat.read(path, as_version=4)
     nbformat.validate(written)
-    assert shown(executed(path)) == shown(written)
+    assert shown(executed(path, sail)) == shown(written)
 
 
 def test_most_cells_are_compared() -> None:
@@ -45,7 +45,7 @@ def test_notebooks_become_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert page.startswith("# ")
         blocks = page.split("\n\n")
         outputs = [block for block in blocks if block.startswith('<div class="notebook-output">')]
-        assert len(outputs) >= 4
+        assert outputs
         assert all("\n" not in block and block.count("<div") == block.count("</div>") for block in outputs)
         assert ".ipynb)" not in page
 

@@ -16,6 +16,8 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from docs.notebooks import code_of
+from docs.pages import ROOT, examples
 from engines.test_disk import MODELS, TOWN_SCHEMA, content, policy_of
 from engines.test_spark import in_files, rising
 from golden.made_tables import town
@@ -34,17 +36,21 @@ def in_a_jvm() -> bool:
 POLICY = policy_of(TOWN_SCHEMA, MODELS[1])
 
 
+def run(words: list[str], folder: Path, **told: str) -> subprocess.CompletedProcess[str]:
+    """Run a program in a folder, with what it and workers need on their paths."""
+    own = {"PYSPARK_PYTHON": sys.executable, "RUST_LOG": "off", **told}
+    before = [path for path in [os.environ.get("PYTHONPATH")] if path]
+    paths = os.pathsep.join([str(Path(sf.__file__).parents[1]), str(TESTS), *before])
+    known = {**os.environ, **own, "PYTHONPATH": paths}
+    return subprocess.run(words, cwd=folder, env=known, capture_output=True, text=True)
+
+
 def chaos(policy: sf.Policy, frame: pl.DataFrame, master: str, tmp_path: Path) -> None:
     """Run the program."""
     source = in_files(frame, tmp_path / "in", 7)
     policy.to_file(tmp_path / "policy.toml")
-    own = {"PYSPARK_PYTHON": sys.executable, "RUST_LOG": "off"}
-    before = [path for path in [os.environ.get("PYTHONPATH")] if path]
-    paths = os.pathsep.join([str(Path(sf.__file__).parents[1]), str(TESTS), *before])
     words = [str(TESTS / "engines" / "chaos.py"), str(source), str(tmp_path / "policy.toml"), str(tmp_path), master]
-    ran = subprocess.run(
-        [sys.executable, *words], env={**os.environ, **own, "PYTHONPATH": paths}, capture_output=True, text=True
-    )
+    ran = run([sys.executable, *words], tmp_path)
     assert ran.returncode == 0, ran.stderr[-4000:]
 
 
@@ -84,3 +90,35 @@ def test_by_counts_whatever_executor_is_killed(tmp_path: Path):
     chaos(policy, frame, "local-cluster[2,1,1024]", tmp_path)
     assert len(list((tmp_path / "killed").iterdir())) == 7
     assert sorted(content(tmp_path / "written").splitlines()) == sorted(content(tmp_path / "memory").splitlines())
+
+
+@pytest.mark.slow
+@needs_java
+def test_the_notebook_runs_as_a_script(tmp_path: Path):
+    (tmp_path / "cells.py").write_text(code_of(ROOT / "docs" / "notebooks" / "on-spark.ipynb"))
+    ran = run([sys.executable, "cells.py"], tmp_path, SPARK_REMOTE="local[2]")
+    assert ran.returncode == 0, ran.stderr[-4000:]
+    assert "asks for k = 5000" in ran.stdout
+    assert sf.verify(tmp_path / "release").ok
+
+
+@pytest.mark.slow
+@needs_java
+def test_a_job_of_spark_submit_ends_with_the_code_of_the_command(tmp_path: Path):
+    """A cluster whose executors are processes of their own makes the release; a promise too far ends with code 1."""
+    page = (ROOT / "docs" / "how-to" / "pipelines.md").read_text(encoding="utf-8")
+    [job] = [example.body for example in examples(page) if example.file == "publish.py"]
+    (tmp_path / "publish.py").write_text(job)
+    source = in_files(town(600), tmp_path / "in", 7)
+    POLICY.to_file(tmp_path / "policy.toml")
+    submit = [str(Path(importlib.util.find_spec("pyspark").origin).parent / "bin" / "spark-submit")]
+    words = ["anonymize", str(source), "--policy", "policy.toml", "--engine", "spark", "--quiet"]
+    ran = run([*submit, "publish.py", *words, "--out", "release"], tmp_path, MASTER="local-cluster[2,1,1024]")
+    assert ran.returncode == 0, ran.stderr[-4000:]
+    assert "Connected to Spark cluster with app ID" in ran.stderr
+    assert sf.verify(tmp_path / "release").ok
+    strict = [*submit, "publish.py", *words, "-k", "100000", "--out", "strict"]
+    ran = run(strict, tmp_path, MASTER="local[2]")
+    assert ran.returncode == 1
+    assert "asks for k = 100000" in ran.stderr
+    assert not (tmp_path / "strict").exists()

@@ -9,7 +9,8 @@ from tomllib import _parser
 
 import pytest
 
-from sfumato.policy.file import _REASONS, syntax_problem
+from sfumato.policy.file import syntax_problem
+from sfumato.policy.mistakes import WORDS
 
 SECRET = "SECRET"
 
@@ -65,4 +66,4 @@ def test_every_message_of_the_parser_is_known() -> None:
     messages = re.findall(r'suffixed_err\(\s*\w+,\s*\w+,\s*f?"([^"{]+)', inspect.getsource(_parser))
     assert len(messages) > 15
     messages = [message.replace("\\\\", "\\") for message in messages]
-    assert [message for message in messages if not message.startswith(tuple(start for start, *_ in _REASONS))] == []
+    assert [message for message in messages if not message.startswith(tuple(WORDS["syntax"]))] == []

@@ -28,6 +28,10 @@ PATHS = [
         "/look/1/classes",
         "/look/1/seen?one=Alter",
         "/look/1/seen?one=Alter&two=PLZ",
+        "/look/1/population?people=500",
+        "/look/1/regression?target=Alter&on=PLZ",
+        "/look/1?by=class",
+        "/review",
         "/compare",
         "/attack",
         "/sign",
@@ -232,3 +236,40 @@ def test_an_attack_is_red_only_beyond_what_is_promised_and_shows_on_what_it_rest
     # Whoever reads "succeeds" sees figures that do.
     assert (judged == "beyond" and success is NOBODY) == bool(shown.surest)
     assert ("curve" not in more) or "90% are right, by guessing 10%" in shown.surest
+
+
+def test_a_review_names_what_is_found_and_its_proposal_is_taken_by_one_button(tmp_path):
+    path = tmp_path / "dirty.csv"
+    levels = ["Preschool", "9th", "HS-grad", "Bachelors", "Masters", "Doctorate"]
+    rows = [
+        f"{'?' if row % 9 == 0 else 'nurse'},{20 + row % 40},{levels[row % 6]},{levels[row % 4]},"
+        f"{'flu' if row % 2 else 'cold'},{row * 7 % 11},{row % 2}"
+        for row in range(120)
+    ]
+    path.write_text("\n".join(["occupation,age,education,school,disease,odd,sex", *rows]) + "\n", encoding="utf-8")
+    with opened(tmp_path, path) as studio:
+        studio.enter()
+        assert "/review" in studio.get("/columns").text
+        page = studio.get("/review").text
+        assert "seems to stand for a missing value (14 cells)" in page
+        assert "The labels seem to have an order" in page
+        assert "“?” is a missing value" in page
+        assert "NUMBER" not in page
+        studio.post("/setup/column", column="school", what="role", value="insensitive")
+        assert "is the setup now" in studio.post("/setup/proposal").text
+        draft = studio.desk.draft
+        assert not draft.undecided
+        # What the steward had said stays.
+        assert draft.roles["school"] == "insensitive"
+        assert (draft.roles["age"], draft.roles["disease"]) == ("quasi-identifying", "sensitive")
+        assert draft.settings["education"]["kind"] == "ordered"
+        assert [model["name"] for model in draft.rest["models"]][:2] == ["k-anonymity", "distinct-l-diversity"]
+        # An ordered column is counted, and the marks are missing now.
+        page = studio.get("/columns").text
+        assert "every column has a role" in page
+        assert "seems to stand for a missing value" not in page + studio.get("/review").text
+        assert studio.desk.profile("occupation").missing == 14
+        assert studio.desk.can_run
+        # A promise that is added asks for no more values than there are.
+        studio.post("/setup/promises", what="add", name="entropy-l-diversity")
+        assert studio.desk.draft.rest["models"][-1]["l"] == 2

@@ -49,16 +49,6 @@ if TYPE_CHECKING:
 Formulas = Literal["keep", "escape", "refuse"]
 EngineName = Literal["auto", "memory", "disk", "spark", "spark-workers"]
 
-EXAMPLE = """\b
-Example:
-  sfumato anonymize patients.csv --identifying name --quasi age,sex,zip \\
-      --sensitive disease --others drop -k 5 \\
-      --model distinct-l-diversity:l=3 --out patients-release/
-  sfumato anonymize patients.csv --policy policy.toml --out patients-release/
-  sfumato anonymize 'postgresql://host/db?table=clinic.visits' \\
-      --policy policy.toml --out 'postgresql://host/db?schema=release_2027'
-"""
-
 
 @dataclass(frozen=True)
 class Promise:

@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
-from types import FrameType
+from pathlib import Path
+from types import FrameType, ModuleType
 from typing import Annotated, Any
 
 import typer
@@ -96,7 +97,7 @@ COMMANDS = {
     "attack": "attack",
     "compare": "compare",
     "lattice": "lattice",
-    "report": "report",
+    "report": "evidence",
     "hierarchy": "hierarchy",
     "budget": "budget",
     "reproduce": "reproduce",
@@ -108,7 +109,7 @@ COMMANDS = {
 
 GROUPS = {
     "series": dict.fromkeys(("start", "append", "republish", "withdraw", "show", "new-key", "encrypt"), "series"),
-    "evidence": dict.fromkeys(("init", "write", "task", "score"), "evidence"),
+    "evidence": dict.fromkeys(("init", "write", "task", "score", "log"), "evidence"),
 }
 """The same for the commands of a group, whose help stands in the module of its first one."""
 
@@ -116,52 +117,6 @@ WRITERS = {"anonymize", *(f"series {verb}" for verb in ("start", "append", "repu
 """Commands that change more than one file: what ends one that was interrupted stands in their help."""
 
 SETTLE = "After a run that was killed, sfumato settle PATH brings together what it has left (PATH: what it writes)."
-
-TOUR = """
-Publish a table about people so that no single person can be picked out of it.
-
-A release is a folder with the published table, a report, and a record that anybody can verify.
-
-\b
-A short tour:
-  sfumato demo                      an attack, before and after
-  sfumato studio patients.csv       the whole job in a browser
-  sfumato review patients.csv       what each column seems to be
-  sfumato init patients.csv         write a first policy
-  sfumato anonymize patients.csv --identifying name --quasi age,sex,zip \\
-      --sensitive disease --others drop -k 5 --out patients-release/
-  sfumato verify patients-release/  recount what the release promises
-  sfumato settle patients-release/  end a run that was interrupted
-  sfumato measure patients.csv patients-release/
-  sfumato measure patients.csv patients-release/ --what utility
-  sfumato measure patients.csv patients-release/ --what columns
-  sfumato risk patients.csv --quasi age,sex,zip
-  sfumato check published.csv --quasi age,sex,zip --sensitive disease
-  sfumato correlation patients.csv --quasi age,sex,zip
-  sfumato attack patients.csv --policy policy.toml --hold-out 0.2
-  sfumato compare patients.csv --policy policy.toml --out comparison/
-  sfumato lattice patients.csv --policy policy.toml
-  sfumato report patients-release/ --original patients.csv --out report.html
-  sfumato evidence init             a form: for whom, and what is assumed
-  sfumato hierarchy patients.csv zip --out zip.csv
-  sfumato series start monthly/ january.csv --policy policy.toml
-  sfumato series append monthly/ february.csv
-  sfumato attack monthly/ --original january.csv --original february.csv
-  sfumato check ratings.csv --kind ratings -k 20 --epsilon 1
-  sfumato anonymize ratings.csv --kind ratings -k 3 --epsilon 1 --out films/
-  sfumato anonymize baskets.csv --kind sets --hierarchy goods.csv \\
-      -k 5 -m 2 --out sold/
-  sfumato anonymize patients.csv --kind private-marginals \\
-      --policy private.toml --out counts/
-  sfumato budget clinic.budget.json
-  sfumato reproduce soccer          a paper's experiments, claim by claim
-  sfumato warm                      compile now what large jobs need
-
-Every command has its own --help with an example; with --kind, that of a kind.
-
-\b
-Exit codes: 0 done; 1 a promise cannot be met or does not hold; 2 wrong input or usage; 130 interrupted.
-"""
 
 
 class AllCommands(CommandGroup):
@@ -212,7 +167,7 @@ def app_of(commands: Iterable[str], *, listed: bool = False) -> typer.Typer:
     made = typer.Typer(
         name="sfumato",
         cls=AllCommands,
-        help=TOUR,
+        help=Path(__file__).with_name("tour.txt").read_text(encoding="utf-8"),
         no_args_is_help=True,
         add_completion=True,
         pretty_exceptions_enable=False,
@@ -245,8 +200,22 @@ def _add(app: typer.Typer, words: str, place: str, *, listed: bool = False) -> N
         words.rpartition(" ")[2],
         cls=BriefCommand,
         help=_help(command, SETTLE if words.partition(" --")[0] in WRITERS else ""),
-        epilog=getattr(home, "EXAMPLES", {}).get(name.replace("_", "-")) or home.EXAMPLE,
+        epilog=_example(home, words, name.replace("_", "-")),
     )(_nothing if listed else spread(command, FORMER.get(words, ()), forms_of(words)))
+
+
+def _example(home: ModuleType, words: str, name: str) -> str:
+    """Return the example of a command, from the file beside its module; a plug-in may have it in the module."""
+    texts = _examples(Path(str(home.__file__)).with_name("examples.txt"))
+    text = texts.get(words) or texts.get(name)
+    return f"\b\nExample:\n{text}" if text else str(getattr(home, "EXAMPLES", {}).get(name) or home.EXAMPLE)
+
+
+@cache
+def _examples(file: Path) -> dict[str, str]:
+    """Return the examples in a file by the command that each is of."""
+    blocks = file.read_text(encoding="utf-8").split("# ") if file.exists() else ()
+    return {command: text for command, _, text in (block.partition("\n") for block in blocks)}
 
 
 def _nothing() -> None:

@@ -25,15 +25,6 @@ if TYPE_CHECKING:
 
 PLAYED, KNOWN = Panel("What is played"), Panel("What attackers and judges know")
 
-EXAMPLE = """\b
-Example:
-  sfumato attack patients-release/ --original patients.csv \\
-      --policy policy.toml
-  sfumato attack patients.csv --policy policy.toml --hold-out 0.2
-  sfumato attack patients-release/ --original patients.csv \\
-      --attack linkage,homogeneity --set linkage.known=2
-"""
-
 
 @dataclass(frozen=True)
 class AttackersKnowledge:

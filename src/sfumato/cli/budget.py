@@ -10,13 +10,6 @@ from sfumato.cli.outcome import complain
 from sfumato.cli.progress import say_result
 from sfumato.errors import PolicyError
 
-EXAMPLE = """\b
-Example:
-  sfumato budget clinic.budget.json --total-epsilon 2 \\
-      --total-delta 1e-5
-  sfumato budget clinic.budget.json
-"""
-
 
 def budget(
     file: Annotated[Path, argument("FILE", "The steward's ledger.")],

@@ -11,14 +11,6 @@ if TYPE_CHECKING:
     from sfumato.cli.words import Words
     from sfumato.table.table import Table
 
-EXAMPLE = """\b
-Example:
-  sfumato check published.csv --quasi age,sex,zip --sensitive disease
-  sfumato check published.csv --quasi age,sex,zip --sensitive disease,wage \\
-      --set 'source.separator=;' --categorical wage --json
-  sfumato check policy.toml
-"""
-
 
 def check(
     table: Original,

@@ -32,14 +32,6 @@ DIVERSITIES = ("entropy", "distinct", "probabilistic", "recursive")
 People = Literal["asked", "both"]
 VARIED = {"k": "-k", "l": "-l", "t": "-t", "records": "--records", "attributes": "--attributes"}
 
-EXAMPLE = """\b
-Example:
-  sfumato compare patients.csv --policy policy.toml \\
-      --anonymizers mondrian,k-member,datafly -k 2,5,10,20 --out comparison/
-  sfumato compare patients.csv --policy policy.toml -k 2,5,10,20 \\
-      --private counts=counts.toml --private sample=sample.toml
-"""
-
 
 @dataclass(frozen=True)
 class Varied:

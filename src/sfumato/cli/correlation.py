@@ -13,13 +13,6 @@ if TYPE_CHECKING:
     from sfumato.cli.words import Words
     from sfumato.table.table import Table
 
-EXAMPLE = """\b
-Example:
-  sfumato correlation patients.csv --quasi age,sex,zip --sensitive disease
-  sfumato correlation patients.csv --quasi age,sex,zip --sensitive disease \\
-      --bins 5 --svg correlation.svg
-"""
-
 
 def correlation(
     table: Original,

@@ -30,12 +30,6 @@ if TYPE_CHECKING:
     from sfumato.rates import Rate
     from sfumato.release.reports import Report
 
-EXAMPLE = """\b
-Example:
-  sfumato demo
-  sfumato demo --patients 5000 --out small-demo
-  sfumato demo series
-"""
 
 MARK = "sfumato-demo.txt"
 """The file that marks a demo's own folder."""

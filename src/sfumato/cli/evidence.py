@@ -1,112 +1,33 @@
-"""``sfumato evidence``: for whom a release is made, as a form, and the page about it that is signed."""
+"""``sfumato evidence`` and ``sfumato report``: for whom a release is made, as a form, and the page that is signed."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
-from sfumato.cli.options import AsJson, Overwrite, PolicyFile, ReleasePlace
-from sfumato.cli.outcome import say
-from sfumato.cli.report import report
-from sfumato.errors import InputError
+from sfumato.cli.options import OUTPUT, AsJson, Hierarchies, Overwrite, Panel, PolicyFile, Quiet, ReleasePlace, Settings
+from sfumato.cli.outcome import complain, say
+from sfumato.cli.progress import progress_bar
+from sfumato.errors import InputError, raise_all
+
+if TYPE_CHECKING:
+    from sfumato.policy.policy import Policy
+    from sfumato.table.table import Table
 
 HELP = """The evidence for a named recipient: what is assumed of them, what was counted, what was attacked.
 
 init writes a form for the recipient. write makes the page, as sfumato report does.
 task writes a package for a person who is to look for people; score holds the answers against the key.
-"""
-EXAMPLE = """\b
-Example:
-  sfumato evidence init --policy policy.toml --out for-institute.toml
-  sfumato evidence write patients-release/ --original patients.csv \\
-      --policy for-institute.toml --out evidence.html
-  sfumato evidence task patients-release/ --original patients.csv \\
-      --control others.csv --policy policy.toml --out task/ --key task.key.json
-  sfumato evidence score task/answers.csv --key task.key.json --out intruder.json
+log writes down what was decided when, over versions of a policy.
 """
 
-write = report
-
-
-FORM = """\
-# For whom the release is made. Take away the # before a line, and fill it in. What is missing is asked for by name.
-# The release holds nothing of this section: it goes into the evidence alone. Another recipient, another file.
-[context]
-# recipient = "…"         # who gets the release
-# purpose = "…"           # what for
-# other-data = "…"        # what else they may hold about the same people
-# review = "…"            # when the release is looked at again, and after which events
-# public = true           # if everybody may have it: an attempt is then certain; leave out all tables but the last
-
-# What keeps the recipient from trying. Say "none" where there is nothing.
-[context.controls]
-# access = "…"            # who may open the file, and where
-# contract = "…"          # what the recipient has signed
-# training = "…"          # what people who open it have learned
-# audit = "…"             # who looks at what they do
-
-# How likely is it that somebody at the recipient tries on purpose? A usual scale, by controls and by motives and means:
-#                         motives low   middle   high
-#   controls strong              0.05      0.1    0.2
-#   controls middle               0.2      0.3    0.4
-#   controls weak                 0.4      0.5    0.6
-# Information and Privacy Commissioner of Ontario, De-identification Guidelines for Structured Data, 2016, step 5, after
-# K. El Emam, Guide to the De-Identification of Personal Health Information, 2013. Experts judged; nobody counted.
-[context.attempt]
-# probability = 0.3
-# owner = "…"             # who states it: name and office
-# source = "…"            # what it rests on
-
-# How likely is it that somebody recognizes a person without meaning to? A usual way: 1 - (1 - p)^m, where p is the
-# share of the population with the condition that the table is about, and m the number of people somebody knows: 150 to
-# 190 (the same guidelines, step 5).
-[context.recognition]
-# probability = 0.1
-# owner = "…"
-# source = "…"
-
-# How likely is it that the file gets into other hands? Take what was published on breaches in the recipient's branch;
-# no figure fits all. A breach then counts as an attempt.
-[context.breach]
-# probability = …
-# owner = "…"
-# source = "…"
-
-# Of how many people may the table speak? Risks of who does not know who is in it are estimated at both ends.
-# [context.population]
-# least = 40000
-# most = 60000
-# owner = "…"
-# source = "…"            # a census, and what is uncertain about it
-
-# The risk that you accept. Without this section: 0.09 for the public, 0.2 for a named recipient, both of the person
-# most at risk and of success alone, as if somebody tries.
-# [context.threshold]
-# value = 0.09
-# quantity = "maximum"    # of the person most at risk; or "average"
-# attempt = "with"        # success × probability of an attempt; or "without"
-# attacker = "prosecutor" # who knows that somebody is in the table; or "journalist", who does not
-# owner = "…"
-# source = "…"
-
-# Who stands for what this section says. Without it, nothing of it counts as answered in the list of what standards ask.
-# [context.author]
-# name = "…"
-# role = "…"
-# day = "2026-11-30"
-
-# What the evidence lists as not answered, a person may answer. One entry for each question, by the name that is listed.
-# [[context.answers]]
-# question = "iso-27559 9.4"
-# answer = "…"
-# name = "…"
-# role = "…"
-# day = "2026-11-30"
-"""
-"""The section as a form: as it stands, every line that is needed is missing."""
+FORM = Path(__file__).with_name("evidence_form.toml").read_text(encoding="utf-8")
+"""What is filled in for a recipient."""
 
 
 def init(
@@ -172,6 +93,22 @@ def task(
     say(make_task(release, *tables, out, key, people=people, sources=sources, seed=seed))
 
 
+def log(
+    policy: Annotated[Path, typer.Argument(metavar="POLICY", help="The policy of a release, of any kind.")],
+    to: Annotated[Path, typer.Option(metavar="FILE", help="The log; begun where it is not there.")],
+    by: Annotated[str, typer.Option(metavar="TEXT", help="Who decided it: name and office.")],
+    why: Annotated[str, typer.Option(metavar="TEXT", help="For which reason.")],
+) -> None:
+    """Write down what changed in a policy since its last version in the log, who decided it, and why.
+
+    Call it whenever the policy was changed. sfumato evidence write --decisions FILE shows the log, and refuses a policy
+    that was changed after the last entry. The time is that of your clock.
+    """
+    from sfumato.evidence.watch import log_decision
+
+    say(log_decision(policy, to, by, why))
+
+
 def score(
     answers: Annotated[Path, typer.Argument(metavar="ANSWERS", help="The form of a package, filled in.")],
     key: Annotated[Path, typer.Option(metavar="FILE", help="The key of the package.")],
@@ -195,3 +132,171 @@ def score(
         except OSError as error:
             raise InputError(f"{out}: cannot be written ({error.strerror})") from None
     say(text if as_json else "\n".join(found["sentences"]))
+
+
+# ``report``, and ``evidence write``: everything about one release on one page, to be read, signed and kept.
+
+
+Edition = Literal["internal", "public"]
+MEASURED = Panel("What is measured")
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What a release is compared with, and how."""
+
+    original: Annotated[str | None, MEASURED("The table that the release was made from.", "FILE")] = None
+    control: Annotated[str | None, MEASURED("People who were not in the data, for attacks.", "FILE")] = None
+    earlier: Annotated[
+        list[str] | None,
+        MEASURED(
+            "Earlier release of the same people, or a .toml that lists all that was published; repeatable.", "RELEASE"
+        ),
+    ] = None
+    no_attacks: Annotated[bool, MEASURED("Play no attacks.", None, "--no-attacks")] = False
+    within: Annotated[
+        float | None, MEASURED("What attacks may take in all; slow ones are cut, and named as not played.", "SECONDS")
+    ] = None
+    bound: Annotated[bool, MEASURED("Also compute how little any release must lose.", None, "--bound")] = False
+    threads: Annotated[int | None, MEASURED("Threads; default all cores.")] = None
+    seed: Annotated[int | None, MEASURED("Makes the figures repeatable.")] = None
+
+
+@dataclass(frozen=True)
+class Page:
+    """The page that is written."""
+
+    edition: Annotated[
+        Edition,
+        OUTPUT(f"{' or '.join(get_args(Edition))}; public leaves out what was counted on the original.", "NAME"),
+    ] = "internal"
+    out: Annotated[Path | None, OUTPUT("Page to write, .html, or .json for machines.", "FILE")] = None
+    short: Annotated[
+        Path | None,
+        OUTPUT(
+            "Also write the report to sign, .html or .docx, of four printed pages at most; --out is its annex.", "FILE"
+        ),
+    ] = None
+    overwrite: Overwrite = False
+    quiet: Quiet = False
+    as_json: AsJson = False
+
+
+def report(
+    release: ReleasePlace,
+    compared: Compared = Compared(),
+    policy: PolicyFile = None,
+    decisions: Annotated[
+        Path | None, OUTPUT("JSON with what was decided on the way, for the internal edition.", "FILE")
+    ] = None,
+    intruder: Annotated[
+        Path | None,
+        OUTPUT("What sfumato evidence score wrote of a person who tried; for the internal edition.", "FILE"),
+    ] = None,
+    hierarchies: Hierarchies = None,
+    settings: Settings = None,
+    page: Page = Page(),
+) -> None:
+    """Recount a release, measure risk before and after, play attacks, and write it all on one page that can be signed.
+
+    A release that breaks a promise or was changed is refused. Without --original, the page says only what the release
+    itself shows. The policy is the release's own unless --policy names the one that made it.
+    """
+    from sfumato.evidence.content import read_decisions
+    from sfumato.evidence.release_report import report as make_report
+    from sfumato.evidence.watch import log_problem
+
+    raise_all(InputError, _problems(release, compared, page))
+    log = [] if decisions is None else read_decisions(decisions)
+    raise_all(InputError, [problem for problem in [log_problem(log, policy)] if problem])
+    with progress_bar(quiet=page.quiet or page.as_json) as progress:
+        made = make_report(
+            release,
+            **_given(release, compared, policy, hierarchies, settings),
+            earlier=compared.earlier or (),
+            attacks=not compared.no_attacks if compared.within is None else compared.within,
+            bound=compared.bound,
+            seed=compared.seed,
+            progress=progress,
+            decisions=log,
+            intruder=intruder,
+        )
+    targets = {name: path for name, path in (("report", page.out), ("short report", page.short)) if path is not None}
+    for name, path in targets.items():
+        made.save(path, page.edition, overwrite=page.overwrite, short=name == "short report")
+    if page.as_json:
+        say(json.dumps(made.to_dict(page.edition), indent=2))
+    elif not page.quiet:
+        say("\n".join(made.to_dict(page.edition)["summary"]))
+    if not page.quiet:
+        owner = "; it is for the data steward alone" if page.edition == "internal" else ""
+        complain([f"{name} written to {path}{owner}" for name, path in targets.items()])
+
+
+def _given(
+    release: str, compared: Compared, policy: Path | None, hierarchies: Path | None, settings: Sequence[str] | None
+) -> dict[str, Any]:
+    """Read the original, and the people beside it; of a kind that is no table of records the report reads them."""
+    from sfumato.cli.released import policy_file
+    from sfumato.cli.settings import Setting
+    from sfumato.cli.words import Words, policy_of
+    from sfumato.evidence.of_kinds import is_own
+
+    if is_own(release):
+        needless = {"--control": compared.control, "--hierarchies": hierarchies, "--set": settings}
+        wrong = [f"{name}: is for releases of tables; leave it out" for name, one in needless.items() if one]
+        raise_all(InputError, wrong)
+        return {"original": compared.original, "policy": policy, "threads": compared.threads}
+    threads = [] if compared.threads is None else [Setting(("threads",), compared.threads, "--threads")]
+    words = Words(policy=policy_file(release, policy), hierarchies=hierarchies, settings=[*(settings or ()), *threads])
+    meant = policy_of(words)
+    return {
+        "original": _read(meant, compared.original),
+        "control": _read(meant.beside(compared.control), compared.control),
+        "policy": meant if policy else None,
+        "threads": meant.threads,
+    }
+
+
+def _read(policy: Policy, file: str | None) -> Table | None:
+    from sfumato.table.reading import read_table
+
+    return None if file is None else read_table(file, policy)
+
+
+def _problems(release: str, compared: Compared, page: Page) -> list[str]:
+    """Check, before the work, whether it can be done and its result be written."""
+    from sfumato.cli.released import release_problem
+
+    problem = release_problem(release)
+    problems = [problem] if problem else []
+    if compared.control is not None and compared.original is None:
+        problems.append("--control: is used only with --original; give both, or leave it out")
+    if compared.within is not None and (compared.no_attacks or compared.within <= 0):
+        problems.append("--within: takes seconds above 0, of attacks that are played; leave out --no-attacks")
+    if page.out is not None and page.out == page.short:
+        problems.append("--short: is the file of --out, too; name another")
+    for option, out, endings in (("--out", page.out, (".html", ".json")), ("--short", page.short, (".html", ".docx"))):
+        if out is None:
+            continue
+        if out.suffix not in endings:
+            problems.append(f"{option}: name a file that ends in {' or '.join(endings)}")
+        if not out.parent.is_dir():
+            problems.append(f"{option}: {out.parent}: there is no such folder; make it first")
+        elif out.exists() and not page.overwrite:
+            problems.append(f"{option}: {out} already exists; name another file or add --overwrite")
+        problems += _missing_libraries(option, out)
+    return problems
+
+
+def _missing_libraries(option: str, out: Path) -> list[str]:
+    from importlib.util import find_spec
+
+    if out.suffix == ".docx" and not find_spec("docx"):
+        return [f"{option}: Word files need python-docx; install it with: pip install 'sfumato[word]'"]
+    if out.suffix == ".json" or (find_spec("jinja2") and find_spec("matplotlib")):
+        return []
+    return [f"{option}: pages need Jinja and matplotlib; install them with: pip install 'sfumato[report]'"]
+
+
+write = report

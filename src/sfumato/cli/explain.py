@@ -14,13 +14,6 @@ import typer
 from sfumato.cli.options import argument
 from sfumato.errors import PolicyError
 
-EXAMPLE = """\b
-Example:
-  sfumato help suppression
-  sfumato help k-anonymity
-  sfumato help limits
-"""
-
 WIDTH, INDENT, MOST = 80, 4, 12
 FIELD: Mapping[str, str] = {
     "equivalence class": "Records that publish the same quasi-identifying values.",

@@ -12,14 +12,6 @@ from sfumato.errors import InputError
 if TYPE_CHECKING:
     from sfumato.hierarchy.tree import Hierarchy
 
-EXAMPLE = """\b
-Example:
-  sfumato hierarchy patients.csv age --out hierarchies/age.csv
-  sfumato hierarchy patients.csv zip --categorical zip \\
-      --out hierarchies/zip.csv
-  sfumato anonymize patients.csv --hierarchies hierarchies/ ...
-"""
-
 
 def hierarchy(
     table: Original,

@@ -10,11 +10,6 @@ import typer
 from sfumato.cli.options import AsJson, Original, option
 from sfumato.cli.progress import progress_bar, say_result
 
-EXAMPLE = """\b
-Example:
-  sfumato lattice patients.csv --policy policy.toml
-"""
-
 
 def lattice(
     table: Original,

@@ -29,33 +29,6 @@ if TYPE_CHECKING:
 DIGITS = 12
 QUERIES, LEARNING = Panel("Queries"), Panel("Classifiers")
 
-EXAMPLES = {
-    "measure": """\b
-Example:
-  sfumato measure patients.csv patients-release/
-  sfumato measure patients.csv patients-release/ --label disease --json
-  sfumato measure patients.csv patients-release/ --what utility
-  sfumato measure patients.csv patients-release/ --what columns
-""",
-    "utility": """\b
-Example:
-  sfumato measure patients.csv patients-release/ --what utility
-  sfumato measure patients.csv patients-release/ --what utility \\
-      --queries 500 --dimensions 2 --selectivity 0.1 --aggregate count
-  sfumato measure patients.csv patients-release/ --what utility \\
-      --holdout others.csv
-""",
-    "columns": """\b
-Example:
-  sfumato measure patients.csv patients-release/ --what columns
-  sfumato measure patients.csv patients-release/ --what columns \\
-      --column age --contingency sex,disease --json
-  sfumato measure survey.csv survey-release/ --what columns \\
-      --weights weight --regress pay=age,sex
-""",
-}
-"""What is measured → what its help shows."""
-
 
 def _policy(release: str, policy: Path | None, hierarchies: Path | None, settings: list[str] | None) -> Policy:
     """Return the policy that says how the original is read."""

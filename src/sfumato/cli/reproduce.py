@@ -18,12 +18,6 @@ if TYPE_CHECKING:
 PAPERS = "soccer, caat, slicing, ratings, similarity"
 """Names for the help page; the experiments themselves are only loaded when one is needed."""
 
-EXAMPLE = """\b
-Example:
-  sfumato reproduce soccer --out soccer/
-  sfumato reproduce similarity --data public-tables/ --out similarity/
-"""
-
 
 def reproduce(
     paper: Annotated[str, argument("PAPER", f"One of {PAPERS}.")],

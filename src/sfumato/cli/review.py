@@ -23,21 +23,6 @@ if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
     from sfumato.table.schema import Attribute, Schema
 
-EXAMPLES = {
-    "review": """\b
-Example:
-  sfumato review patients.csv
-  sfumato review patients.csv --set 'source.separator=;' --json
-  sfumato review patients.csv --policy policy.toml
-""",
-    "init": """\b
-Example:
-  sfumato init patients.csv --out policy.toml
-  sfumato anonymize patients.csv --policy policy.toml --out release/
-""",
-}
-EXAMPLE = EXAMPLES["review"]
-
 
 def review(
     table: Original,

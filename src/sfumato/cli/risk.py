@@ -26,14 +26,6 @@ _ARGUMENT = re.compile(
 )
 MEASURES, KNOWN = Panel("What is measured"), Panel("What is known besides the table")
 
-EXAMPLE = """\b
-Example:
-  sfumato risk patients.csv --quasi age,sex,zip
-  sfumato risk patients.csv --quasi age,sex,zip \\
-      --sampling-fraction 0.05 --threshold cms
-  sfumato risk patients-release/
-"""
-
 
 @dataclass(frozen=True)
 class Known:

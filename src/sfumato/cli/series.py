@@ -39,26 +39,8 @@ What may be given away lies in one folder; a ledger beside it is the steward's a
 sfumato attack attacks it, and sfumato compare --kind series compares the ways.
 """
 
-EXAMPLE = """\b
-Example:
-  sfumato series start monthly/ january.csv --policy policy.toml
-  sfumato series append monthly/ february.csv
-  sfumato verify monthly/
-  sfumato attack monthly/ --original january.csv \\
-      --original february.csv
-"""
-EXAMPLES = {
-    "compare": """\b
-Example:
-  sfumato compare january.csv february.csv --kind series \\
-      --policy policy.toml
-"""
-}
-"""Command → what its help shows, where it is something else."""
 
 SeriesFolder = Annotated[Path, argument("SERIES", "Folder of the series.")]
-Newcomers = Annotated[str, argument("TABLE", "File or database with newcomers alone.")]
-FirstPeople = Annotated[str | None, argument("[TABLE]", "File or database with the first people.")]
 Ledger = Annotated[Path | None, OUTPUT("The steward's private ledger; default SERIES.ledger.", "FOLDER")]
 LedgerKey = Annotated[
     Path | None,
@@ -75,38 +57,8 @@ Key = Annotated[
         "NAMES",
     ),
 ]
-SamePolicy = Annotated[
-    Path | None, option("Policy file that must be that of the series; the series decides.", "FILE", "--policy")
-]
-K = Annotated[int | None, PRIVACY("k-anonymity: smallest equivalence class.", None, "-k")]
-M = Annotated[int | None, PRIVACY("m-invariance: different sensitive values of each class.", None, "-m")]
-Everybody = Annotated[str, argument("TABLE", "File or database with everybody who is in now.")]
 MostCounterfeits = Annotated[float, METHOD("m-invariance: invented rows that are allowed.", "SHARE")]
-L = Annotated[float | None, PRIVACY("l-diversity of every sensitive column; --model says which kind.", None, "-l")]
 Way = Literal["append", "grow", "m-invariance"]
-WayName = Annotated[
-    Way,
-    METHOD(
-        "How releases follow each other: newcomers in classes of their own, newcomers in those that are there, or "
-        "everybody anew.",
-        "append|grow|m-invariance",
-        "--way",
-    ),
-]
-AcceptGap = Annotated[
-    bool,
-    typer.Option(
-        "--accept-gap",
-        help="Without effect: growing series whose rows publish values were refused without it once.",
-        hidden=True,
-    ),
-]
-LeaveOutKnown = Annotated[
-    bool,
-    PRIVACY(
-        "Leave out records of people who are in the series already; else they are refused.", None, "--leave-out-known"
-    ),
-]
 KeyForm = Annotated[
     str | None,
     PRIVACY(
@@ -116,8 +68,6 @@ KeyForm = Annotated[
         "--key-form",
     ),
 ]
-Models = Annotated[list[str] | None, PRIVACY("Any privacy model that judges a class alone.", "NAME:P=V")]
-AnonymizerName = Annotated[str | None, METHOD("Algorithm of generalized tables; default mondrian.", "NAME")]
 Settings = Annotated[
     list[str] | None,
     READING(
@@ -127,7 +77,6 @@ Settings = Annotated[
         "--set",
     ),
 ]
-Threads = Annotated[int | None, METHOD("Threads; default all cores.")]
 Seed = Annotated[int | None, METHOD("For tests and studies only: makes the random order repeatable.")]
 
 
@@ -135,10 +84,12 @@ Seed = Annotated[int | None, METHOD("For tests and studies only: makes the rando
 class Promise:
     """What every release promises."""
 
-    m: M = None
-    k: K = None
-    l: L = None  # noqa: E741
-    model: Models = None
+    m: Annotated[int | None, PRIVACY("m-invariance: different sensitive values of each class.", None, "-m")] = None
+    k: Annotated[int | None, PRIVACY("k-anonymity: smallest equivalence class.", None, "-k")] = None
+    l: Annotated[  # noqa: E741
+        float | None, PRIVACY("l-diversity of every sensitive column; --model says which kind.", None, "-l")
+    ] = None
+    model: Annotated[list[str] | None, PRIVACY("Any privacy model that judges a class alone.", "NAME:P=V")] = None
 
 
 @dataclass(frozen=True)
@@ -173,7 +124,7 @@ class Run:
     """How a table is read, and a release made of it."""
 
     settings: Settings = None
-    threads: Threads = None
+    threads: Annotated[int | None, METHOD("Threads; default all cores.")] = None
     seed: Seed = None
 
 
@@ -181,8 +132,16 @@ class Run:
 class SeriesMethod:
     """How the first release is made."""
 
-    way: WayName = "append"
-    anonymizer: AnonymizerName = None
+    way: Annotated[
+        Way,
+        METHOD(
+            "How releases follow each other: newcomers in classes of their own, newcomers in those that are there, or "
+            "everybody anew.",
+            "append|grow|m-invariance",
+            "--way",
+        ),
+    ] = "append"
+    anonymizer: Annotated[str | None, METHOD("Algorithm of generalized tables; default mondrian.", "NAME")] = None
     settings: PolicySettings = None
     most_counterfeits: MostCounterfeits = 0.05
     seed: Seed = None
@@ -191,7 +150,7 @@ class SeriesMethod:
 
 def start(
     folder: SeriesFolder,
-    table: FirstPeople = None,
+    table: Annotated[str | None, argument("[TABLE]", "File or database with the first people.")] = None,
     policy: PolicyFile = None,
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
     accept: Accept = None,
@@ -199,7 +158,14 @@ def start(
     promise: Promise = Promise(),
     method: SeriesMethod = SeriesMethod(),
     private: Private = Private(),
-    accept_gap: AcceptGap = False,
+    accept_gap: Annotated[
+        bool,
+        typer.Option(
+            "--accept-gap",
+            help="Without effect: growing series whose rows publish values were refused without it once.",
+            hidden=True,
+        ),
+    ] = False,
     printed: Printed = Printed(),
 ) -> None:
     """Start a series: settle its policy, make its folder and the steward's ledger, and publish the first people.
@@ -246,9 +212,18 @@ def start(
 
 def append(
     folder: SeriesFolder,
-    table: Newcomers,
-    policy: SamePolicy = None,
-    leave_out_known: LeaveOutKnown = False,
+    table: Annotated[str, argument("TABLE", "File or database with newcomers alone.")],
+    policy: Annotated[
+        Path | None, option("Policy file that must be that of the series; the series decides.", "FILE", "--policy")
+    ] = None,
+    leave_out_known: Annotated[
+        bool,
+        PRIVACY(
+            "Leave out records of people who are in the series already; else they are refused.",
+            None,
+            "--leave-out-known",
+        ),
+    ] = False,
     key_form: KeyForm = None,
     private: Private = Private(),
     run: Run = Run(),
@@ -281,7 +256,7 @@ def append(
 
 def republish(
     folder: SeriesFolder,
-    table: Everybody,
+    table: Annotated[str, argument("TABLE", "File or database with everybody who is in now.")],
     private: Private = Private(),
     most_counterfeits: MostCounterfeits = 0.05,
     key_form: KeyForm = None,

@@ -13,15 +13,6 @@ from sfumato.numbers import counted
 if TYPE_CHECKING:
     from sfumato.series.series import Series
 
-EXAMPLE = """\b
-Example:
-  sfumato settle patients-release/
-  sfumato settle patients-release.audit.json
-  sfumato settle monthly/
-  sfumato settle clinic.budget.json
-  sfumato settle 'sqlite:///releases.db?schema=r'
-"""
-
 
 def settle(
     target: Annotated[

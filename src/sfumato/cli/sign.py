@@ -9,14 +9,6 @@ from sfumato.cli.options import argument, option
 from sfumato.cli.outcome import complain
 from sfumato.errors import InputError, PolicyError, raise_all
 
-EXAMPLE = """\b
-Example:
-  sfumato sign --new-key our.key
-  sfumato sign patients-release/ --key our.key --by 'A. Steward'
-  sfumato verify patients-release/ --key our.key.pub
-  sfumato sign patients-release/ --key our.key --revoke revoked.json
-"""
-
 
 def sign(
     release: Annotated[Path | None, argument("RELEASE", "Folder of a release.")] = None,

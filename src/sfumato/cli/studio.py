@@ -12,14 +12,6 @@ from sfumato.cli.options import OUTPUT, PolicyFile, Settings, argument, option
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
 
-EXAMPLE = """\b
-Example:
-  sfumato studio
-  sfumato studio patients.csv
-  sfumato studio patients.csv --project patients-project/
-  sfumato studio --verify patients-release/
-"""
-
 
 def studio(
     table: Annotated[Path | None, argument("[TABLE]", "A file; left out, a page asks for it.")] = None,

@@ -13,14 +13,6 @@ from sfumato.cli.progress import progress_bar, say_json
 from sfumato.cli.released import original_people
 from sfumato.errors import InputError, PolicyError
 
-EXAMPLE = """\b
-Example:
-  sfumato verify patients-release/
-  sfumato verify patients-release/ --population register.csv
-  sfumato verify 'postgresql://host/db?schema=release_2027'
-  sfumato verify s3://bucket/patients-release --engine spark
-"""
-
 
 def verify(
     release: Annotated[

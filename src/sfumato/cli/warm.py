@@ -9,12 +9,6 @@ import typer
 from sfumato.cli.options import AsJson
 from sfumato.cli.progress import progress_bar, say_result
 
-EXAMPLE = """\b
-Example:
-  sfumato warm
-  sfumato warm mondrian k-member risk
-"""
-
 
 def warm(
     names: Annotated[

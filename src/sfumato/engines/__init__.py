@@ -47,23 +47,14 @@ class LocalEngine:
 
 
 class Engine(Protocol):
-    """Where the work on a table runs: in memory, on disk, on other machines.
-
-    An engine knows no algorithm and no model. It decides nothing: under the same seed every engine publishes the same
-    bytes. What it wrote is verified by others.
-    """
+    """Where the work on a table runs; it knows no algorithm, no model: under a seed each publishes the same bytes."""
 
     def encode(self, table: Table) -> EncodedTable:
         """Return the codes, as :func:`sfumato.table.encoding.encode` does; ``SfumatoError`` with all problems."""
         ...
 
     def solve(self, anonymizer: Anonymizer, problem: Problem) -> Partition:
-        """Return the solution that ``anonymizer.solve(problem)`` returns.
-
-        One that is :class:`~sfumato.anonymizers.protocol.SolvesParts` is run by
-        :func:`~sfumato.anonymizers.parts.solve_in_parts`, which asks the engine for nothing but the solutions of parts.
-        Raises ``UnsatisfiableError`` when there is none.
-        """
+        """Return the solution that ``anonymizer.solve(problem)`` returns; an engine is asked for parts alone."""
         ...
 
     def write(

@@ -223,12 +223,9 @@ def _finding(model: SensitiveModel, counts: SensitiveCounts, sizes: NDArray[np.i
 
 
 def read_as_texts(source: object, schema: Schema, **reading: Any) -> Table:
-    """Read a table whose quasi-identifying cells may be anything: ``[20-30)``, ``2*``, ``*``.
+    """Read a table whose quasi-identifying cells may be anything, as they are written: ``[20-30)``, ``2*``, ``*``.
 
-    Quasi-identifying values are kept as they are written, blanks included, since whoever holds the table can tell them
-    apart. Blanks around sensitive values are dropped: with them one disease would count as two. `source`: As
-    :func:`sfumato.read_table` takes it. `schema`: Hierarchies, kinds and domains of quasi-identifying columns are not
-    looked at; other roles are not read. `**reading`: Settings of a :class:`sfumato.Reading`.
+    Blanks around sensitive values alone are dropped: with them one disease would count as two.
     """
     texts = dict.fromkeys(schema.quasi_identifying, Attribute(kind=Kind.CATEGORICAL))
     read = Schema(

@@ -189,6 +189,8 @@ class Preview:
         return [np.add.reduceat(counts, level.starts[:-1]).astype(np.int64) for level in hierarchy.levels]
 
     def _numbered(self, name: str, kind: Kind | None) -> tuple[Distinct, Kind]:
+        # Counting needs no order of labels.
+        kind = Kind.CATEGORICAL if kind is Kind.ORDERED else kind
         if (name, kind) not in self._distinct:
             values, found = self._table.typed(name, kind)
             distinct = distinct_of(values)

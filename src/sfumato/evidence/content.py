@@ -55,10 +55,13 @@ class Decision:
     change: str  # what was changed, in words
     unique: int | None = None  # records of the original that were alone with their quasi-identifying values afterwards
     loss: float | None = None  # of the release that was made then, as a share
+    by: str | None = None  # who decided it
+    why: str | None = None
+    settings: Mapping[str, str] | None = None  # of the whole policy, each by its path
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return asdict(self)
+        """Return plain values, without the settings that stand."""
+        return {key: value for key, value in asdict(self).items() if key != "settings"}
 
 
 def read_decisions(path: Path) -> list[Decision]:
@@ -82,6 +85,8 @@ def _is_one(decision: Decision) -> bool:
         and isinstance(decision.change, str)
         and (decision.unique is None or type(decision.unique) is int)
         and (decision.loss is None or type(decision.loss) in (int, float))
+        and all(isinstance(text, str | None) for text in (decision.by, decision.why))
+        and isinstance(decision.settings, dict | None)
     )
 
 
@@ -141,6 +146,7 @@ def report_content(subject: ReportedRelease, wishes: ReportOptions) -> dict[str,
         "kind": {"name": subject.published.kind, "meaning": KINDS.get(subject.published.kind, "")},
         "records": _records(subject),
         "columns": columns_content(subject),
+        "others": None if subject.original is None else subject.original.schema.others,
         "unprotected": _unprotected(subject),
         "promises": _promises(subject),
         "uncovered": [str(each) for each in subject.verification.uncovered],

@@ -96,7 +96,7 @@ def own_content(subject: OwnSubject, original: Any, wishes: ReportOptions) -> di
         if subject.context is None
         else {"purpose": subject.context.purpose, "recipient": subject.context.recipient}
     )
-    limits = [*(loaded(kind.limits) if kind.limits else ()), *LIMITS[1:]]
+    limits = [*(loaded(kind.release).limits if kind.release else ()), *LIMITS[1:]]
     results = () if found is None else found.results
     return {
         "made": datetime.now(UTC).date().isoformat(),
@@ -105,6 +105,7 @@ def own_content(subject: OwnSubject, original: Any, wishes: ReportOptions) -> di
         "kind": {"name": kind.name, "meaning": _MEANINGS.get(kind.name, kind.name)},
         "records": {"original": None if found is None else found.original, "published": subject.verification.records},
         "columns": _columns(subject),
+        "others": None,
         "unprotected": [],
         "promises": promises_content(subject.verification, words),
         "uncovered": [str(each) for each in subject.verification.uncovered],

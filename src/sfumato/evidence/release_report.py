@@ -36,6 +36,7 @@ from sfumato.evidence.intruder import read_score
 from sfumato.evidence.of_kinds import is_own, own_content, own_subject
 from sfumato.evidence.standards import counts_in_words, standards_content
 from sfumato.evidence.together import joined, publication_of, read_publications
+from sfumato.evidence.watch import review_content
 from sfumato.numbers import counted, percent
 from sfumato.policy.parts import Context
 from sfumato.policy.policy import Policy
@@ -269,6 +270,7 @@ def _both_editions(context: Context | None, *editions: Mapping[str, Any]) -> Rel
 def _for_recipient(context: Context | None, content: Mapping[str, Any]) -> dict[str, Any]:
     """Add what is assumed of the recipient, and what standards ask."""
     found = {**content, "answers": answers_content(content)}
+    found["review"] = review_content(context, content)
     found |= {"context": None if context is None else context_content(context, content)}
     return {**found, "standards": standards_content(context, found)}
 

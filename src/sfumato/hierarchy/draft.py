@@ -34,13 +34,7 @@ def table_of_rows(rows: Any) -> HierarchyTable:
 def hierarchy_from_policy(
     mapping: Mapping[str, Any], folder: str | os.PathLike[str] | None = None
 ) -> HierarchySpecification:
-    """Read back what :meth:`HierarchySpecification.to_policy` wrote.
-
-    `mapping`: plain values with a ``kind`` among the keys of ``HIERARCHY_KINDS``; keys of several words have hyphens,
-    as everywhere in policies, and are also known with underscores. `folder`: folder that relative paths of hierarchy
-    files start from, usually the folder of the policy. None: the current one. Raises ``PolicyError`` with every wrong
-    key at once, or with what the hierarchy itself finds wrong.
-    """
+    """Read back what :meth:`HierarchySpecification.to_policy` wrote, in a folder; all wrong keys are named."""
     if not isinstance(mapping, Mapping):
         raise PolicyError("a hierarchy must be a table of keys with a kind")
     kind = mapping.get("kind")

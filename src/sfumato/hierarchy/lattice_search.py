@@ -23,12 +23,9 @@ Levels = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Lattice:
-    """All combinations of levels.
+    """All combinations of levels, by the height of each attribute; nodes are numbered, the last one's digit lowest.
 
-    Nodes are also numbered, ``0 .. size-1``: the levels are the digits of the number, the last attribute's the lowest.
-    A node's number is smaller than those of all its generalizations. `heights`: height of each attribute's hierarchy,
-    length q, each 0 or above. Raises ``ValueError`` when there is no attribute or a height is negative: a fault of the
-    caller.
+    A node's number is smaller than those of all its generalizations.
     """
 
     heights: Levels

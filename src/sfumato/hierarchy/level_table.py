@@ -89,10 +89,8 @@ Branch = tuple[str, ...]
 def hierarchy_of_listed(paths: Sequence[Branch], values: pl.Series, *, name: str) -> Hierarchy:
     """Build the hierarchy of `paths` with leaves written like the values of the column.
 
-    Values match by meaning: ``39`` and ``39.0`` are one number where the column is numeric. Listed values that the
-    column does not have stay leaves, since the list is the domain. Leaves are in rising order when all are numbers,
-    else in the order of the list, and then depth first. Raises ``HierarchyError`` when values of the column are not
-    listed (they are counted), or when two listed values are one number.
+    Values match by meaning: ``39`` and ``39.0`` are one number. Listed values that the column lacks stay leaves: the
+    list is the domain. Leaves rise when all are numbers, else stand as listed, depth first.
     """
     what = f"hierarchy of {name!r}"
     distinct = listed_values(values, what)
@@ -152,13 +150,7 @@ class Flat:
     """The description that :func:`flat` returns."""
 
     def build(self, values: pl.Series, *, name: str) -> Hierarchy:
-        """Build the hierarchy over the distinct values, leaves in their sorted order.
-
-        Raises
-        ------
-        HierarchyError
-            When there are no values, or one of several is ``*`` or empty.
-        """
+        """Build the hierarchy over the distinct values, leaves in their sorted order."""
         what = f"hierarchy of {name!r}"
         texts = text_of(listed_values(values, what)).to_list()
         return hierarchy_from_paths([(text, ROOT) for text in texts], name=what)
@@ -344,13 +336,7 @@ class Groups:
         return hash(frozenset(self._paths()))
 
     def build(self, values: pl.Series, *, name: str) -> Hierarchy:
-        """Build the hierarchy of all listed values for a column with `values`.
-
-        Raises
-        ------
-        HierarchyError
-            When values of the column are in no group; they are counted.
-        """
+        """Build the hierarchy of all listed values for a column; values in no group are refused, and counted."""
         return hierarchy_of_listed(self._paths(), values, name=name)
 
     def to_policy(self) -> Mapping[str, Any]:

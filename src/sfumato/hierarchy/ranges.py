@@ -104,17 +104,7 @@ class Intervals:
         raise_all(HierarchyError, problems)
 
     def build(self, values: pl.Series, *, name: str) -> Hierarchy:
-        """Build the hierarchy over the distinct numbers of `values`, leaves in rising order.
-
-        Raises
-        ------
-        HierarchyError
-            When the values are not numbers, or some are not finite or lie outside the borders (they are counted).
-
-        Notes
-        -----
-        Cost O(levels · n) for n distinct values; the width of their range does not matter.
-        """
+        """Build the hierarchy over the distinct numbers of `values`, leaves in rising order; O(levels · n)."""
         what = f"hierarchy of {name!r}"
         distinct = listed_values(values, what)
         if not (distinct.dtype.is_integer() or distinct.dtype.is_float()):
@@ -349,13 +339,7 @@ class Prefixes:
         object.__setattr__(self, "keep", (*(digits for digits in self.keep if digits), 0))
 
     def build(self, values: pl.Series, *, name: str) -> Hierarchy:
-        """Build the hierarchy over the distinct texts of `values`; numbers and texts keep their order.
-
-        Raises
-        ------
-        HierarchyError
-            When codes hold a ``*`` so that a masked code would be ambiguous.
-        """
+        """Build the hierarchy over the distinct texts of `values`; one with a ``*`` would be ambiguous."""
         what = f"hierarchy of {name!r}"
         codes = text_of(listed_values(values, what)).to_list()
         return hierarchy_from_paths(
@@ -456,13 +440,7 @@ class Dates:
         object.__setattr__(self, "units", tuple(unit for unit in self.units if unit != "day"))
 
     def build(self, values: pl.Series, *, name: str) -> Hierarchy:
-        """Build the hierarchy over the distinct dates of `values`, leaves in calendar order.
-
-        Raises
-        ------
-        HierarchyError
-            When the values are neither dates nor ISO texts (those that are not are counted).
-        """
+        """Build the hierarchy over the distinct dates of `values`, leaves in calendar order."""
         what = f"hierarchy of {name!r}"
         days = _days(listed_values(values, what), what)
         paths = [(day, *(_UNITS[unit](day) for unit in self.units), ROOT) for day in days]

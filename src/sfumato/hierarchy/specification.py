@@ -18,12 +18,10 @@ class HierarchySpecification(Protocol):
     """What describes a hierarchy before it is bound to a column: frozen, equal by value, checked when it is made."""
 
     def build(self, values: pl.Series, *, name: str) -> Hierarchy:
-        """Build the hierarchy for the original `values` of the attribute called `name`.
+        """Build the hierarchy for the original `values` of an attribute, whose text (:func:`text_of`) is a leaf.
 
-        `values` is a series of strings, categories, numbers, booleans or dates; order and repetition do not matter,
-        missing values are left out. Every value becomes a leaf whose label is its text (:func:`text_of`). Descriptions
-        that list values (groups, tables) also keep the leaves that the column does not have: the tree is the declared
-        domain. Errors name the attribute and count the offending values, never show one.
+        Descriptions that list values also keep the leaves that the column lacks: the tree is the declared domain.
+        Errors name the attribute and count the offending values, never show one.
         """
         ...
 

@@ -18,11 +18,7 @@ ROOT = "*"
 
 @dataclass(frozen=True)
 class Level:
-    """One level of a hierarchy.
-
-    `labels`: published label of each node, in depth-first order. `starts`: first leaf code of each node, then the
-    number of leaves: node ``i`` covers ``starts[i] .. starts[i+1]-1``.
-    """
+    """One level of a hierarchy: the label of each node, depth first, and where its leaves start, last their number."""
 
     labels: tuple[str, ...]
     starts: tuple[int, ...]
@@ -121,13 +117,10 @@ class Hierarchy:
 
 
 def hierarchy_from_paths(paths: Sequence[Sequence[str]], *, name: str = "hierarchy") -> Hierarchy:
-    """Build a hierarchy from one path per leaf, each from the leaf (level 0) to the root.
+    """Build a hierarchy from one path per leaf, each from the leaf (level 0) to the root; O(height · n log n).
 
     Leaves are renumbered depth first; siblings keep the order in which they first appear. A node may repeat on several
-    levels (that is how a ragged tree is padded), but always for the same leaves. `paths`: all of equal length; the last
-    entry is the same for all. `name`: what error messages call this hierarchy. Raises ``HierarchyError``: listing every
-    defect: no rows, rows of unequal length, a leaf given twice, a value under two parents, more than one root, an empty
-    label, a label that means different leaves on different levels. Cost O(height · n log n) for n leaves.
+    levels (so a ragged tree is padded), but always for the same leaves. Refused with every defect.
     """
     raise_all(HierarchyError, _named(name, _shape_problems(paths)))
     columns = list(zip(*paths, strict=True))

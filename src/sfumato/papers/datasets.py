@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tomllib
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -26,13 +27,7 @@ _HOW_TO_GET = f"download it from {_ADULT_URL} and name its folder with --data or
 
 
 def complete_adult(folder: Path | None, records: int | None = None) -> tuple[pl.DataFrame, str]:
-    """Read the first complete records of Adult: those without ``?`` in any of their 15 fields.
-
-    `folder`: holds ``adult/adult.data`` or ``adult.data``; None takes ``SFUMATO_DATA``, else fetches it from the
-    publisher. `records`: None: all 30,162. Returns: the records, and a line about where they come from. Raises
-    ``InputError`` when it is not in the folder, cannot be fetched, or is another file. Raises ``PolicyError`` when it
-    has to be fetched and pooch is not installed.
-    """
+    """Read the first complete records of Adult, without ``?``, and where they come from: a folder, or the publisher."""
     path = _find_file(folder, "adult", ADULT) or _fetched()
     try:
         frame = pl.read_csv(path, has_header=False, new_columns=_ADULT_COLUMNS, infer_schema=False)
@@ -84,66 +79,9 @@ def _sha256(path: Path) -> str:
 
 
 _TREES: Mapping[str, HierarchySpecification] = {
-    "workclass": groups(
-        {
-            "government": ("Federal-gov", "Local-gov", "State-gov"),
-            "self-employed": ("Self-emp-inc", "Self-emp-not-inc"),
-            "private": ("Private",),
-            "unpaid": ("Without-pay", "Never-worked"),
-        }
-    ),
-    "education": groups(
-        {
-            "school": {
-                "primary": ("Preschool", "1st-4th", "5th-6th"),
-                "lower secondary": ("7th-8th", "9th"),
-                "upper secondary": ("10th", "11th", "12th", "HS-grad"),
-            },
-            "after school": {
-                "vocational": ("Some-college", "Assoc-voc", "Assoc-acdm"),
-                "university": ("Bachelors", "Masters", "Prof-school", "Doctorate"),
-            },
-        }
-    ),
-    "marital-status": groups(
-        {
-            "with spouse": ("Married-civ-spouse", "Married-AF-spouse"),
-            "spouse elsewhere": ("Married-spouse-absent", "Separated"),
-            "no spouse": ("Never-married", "Divorced", "Widowed"),
-        }
-    ),
-    "occupation": groups(
-        {
-            "office": ("Adm-clerical", "Exec-managerial", "Prof-specialty", "Tech-support", "Sales"),
-            "service": ("Other-service", "Priv-house-serv", "Protective-serv", "Armed-Forces"),
-            "manual": (
-                "Craft-repair", "Farming-fishing", "Handlers-cleaners", "Machine-op-inspct", "Transport-moving",
-            ),
-        }
-    ),
-    "race": groups({"any": ("White", "Black", "Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other")}),
-    "sex": groups({"any": ("Female", "Male")}),
-    "native-country": groups(
-        {
-            "America": {
-                "northern": ("United-States", "Canada", "Outlying-US(Guam-USVI-etc)"),
-                "middle": (
-                    "Mexico", "Guatemala", "Honduras", "Nicaragua", "El-Salvador", "Cuba", "Haiti", "Jamaica",
-                    "Puerto-Rico", "Dominican-Republic", "Trinadad&Tobago",
-                ),
-                "southern": ("Columbia", "Ecuador", "Peru"),
-            },
-            "Europe": {
-                "western": ("England", "Scotland", "Ireland", "France", "Germany", "Holand-Netherlands"),
-                "southern and eastern": ("Italy", "Greece", "Portugal", "Hungary", "Poland", "Yugoslavia"),
-            },
-            "Asia": {
-                "eastern": ("China", "Japan", "Hong", "Taiwan", "South"),
-                "others": ("India", "Iran", "Cambodia", "Laos", "Philippines", "Thailand", "Vietnam"),
-            },
-        }
-    ),
-}  # fmt: skip
+    name: groups(members)
+    for name, members in tomllib.loads(Path(__file__).with_name("adult.toml").read_text(encoding="utf-8")).items()
+}
 
 EIGHT = ("age", "workclass", "education", "marital-status", "occupation", "race", "sex", "native-country")
 """Quasi-identifying attributes, in the order in which experiments add them."""

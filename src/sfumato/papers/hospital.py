@@ -283,12 +283,7 @@ class LinkingStudy:
 
 
 def linking_study(town: Hospital, *, seed: int | None = None, progress: Progress = silent) -> LinkingStudy:
-    """Attack a synthetic hospital, publish it with k = 5 and entropy 3-diversity, and attack the release.
-
-    `town`: from :func:`~sfumato.papers.hospital.hospital`. `seed`: for repeatable studies; None draws from the
-    operating system. `progress`: called with (what, done, total) while the release is made. Raises
-    ``UnsatisfiableError`` when there are too few patients.
-    """
+    """Attack a synthetic hospital, publish it with k = 5 and entropy 3-diversity, and attack the release."""
     nameless = town.patients.drop(HOSPITAL_SCHEMA.identifying)
     table = read_table(town.patients, HOSPITAL_SCHEMA)
     policy = Policy.of(HOSPITAL_SCHEMA, MODELS, _ANONYMIZER, Recoding(), suppression_limit=0.0)

@@ -73,13 +73,10 @@ class MonthlyStudy:
 def monthly_study(
     patients: pl.DataFrame, folder: Path, *, seed: int | None = None, progress: Progress = silent
 ) -> MonthlyStudy:
-    """Publish a hospital's patients twelve times in several ways, and attack what was published.
+    """Publish a hospital's patients twelve times in five ways, and attack what was published.
 
-    `patients`: as :func:`~sfumato.papers.hospital.hospital` makes them, at least 300. `folder`: empty; gets the tables
-    of each month, the releases, and the series with their ledgers. `seed`: for repeatable studies; None draws from the
-    operating system. `progress`: called with (what, done, total). Raises ``InputError`` when there are too few
-    patients. The attacker knows age, sex and zip of one person, and with which release the person came, or in which
-    ones the person is. Cost of twelve releases in each of five ways.
+    The attacker knows age, sex and zip of one person, and with which release the person came, or in which ones the
+    person is. The folder gets tables, releases and series.
     """
     if patients.height < FEWEST:
         raise InputError(f"patients: must be a whole number from {FEWEST} on, so that each month brings enough people")

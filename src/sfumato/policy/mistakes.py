@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from importlib.resources import files
 from typing import Any
 
 from pydantic import ValidationError
@@ -19,32 +21,8 @@ _Node = Mapping[str, Any]
 BUILT = "built"
 """Type of the errors whose context lists the problems that a described value found in itself."""
 
-_TEXTS = {
-    "missing": "is missing",
-    "int_type": "must be a whole number",
-    "int_from_float": "must be a whole number",
-    "int_parsing": "must be a whole number",
-    "float_type": "must be a number",
-    "float_parsing": "must be a number",
-    "finite_number": "must be a finite number",
-    "bool_type": "must be true or false",
-    "bool_parsing": "must be true or false",
-    "string_type": "must be text",
-    "json_invalid": "a name or a value is no text in UTF-8; write it so, and set the terminal to UTF-8",
-    "tuple_type": "must be a list",
-    "list_type": "must be a list",
-    "dict_type": "must be a table",
-    "model_type": "must be a table",
-    "model_attributes_type": "must be a table",
-    "greater_than_equal": "must be at least {ge:g}",
-    "greater_than": "must be above {gt:g}",
-    "less_than_equal": "must be at most {le:g}",
-    "less_than": "must be below {lt:g}",
-    "too_short": "is empty; name at least one",
-    "string_too_short": "is empty",
-    "day": "must be a day, such as 2026-11-30",
-    "string_too_long": "must be at most {max_length} character(s) long",
-}
+WORDS = tomllib.loads(files("sfumato.policy").joinpath("mistakes.toml").read_text(encoding="utf-8"))
+"""What is said of each mistake: ``texts`` of values, ``syntax`` of TOML."""
 
 _UNKNOWN_NAME = "unknown name"
 _ALTERNATIVE = re.compile(r"(?:literal|dict)\[.*\]", re.DOTALL)
@@ -135,7 +113,7 @@ def _translated(detail: Mapping[str, Any], schema: _Node) -> Iterator[Mistake]:
         names = re.findall(r"'([^']*)'", context["expected"])
         yield Mistake(path, f"{_UNKNOWN_NAME}; {_suggestion(detail['input'], names)}")
     else:
-        yield Mistake(path, _TEXTS.get(kind, "has a value that cannot be used here").format(**context))
+        yield Mistake(path, WORDS["texts"].get(kind, "has a value that cannot be used here").format(**context))
 
 
 def _built(path: KeyPath, problem: str, keys: Sequence[str]) -> Mistake:

@@ -5,14 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import tomli_w
+from pydantic import field_validator
 
-from sfumato.policy.entries import PolicyPart, checked, json_schema, moved_files, spelled_out
+from sfumato.errors import PolicyError
+from sfumato.policy.entries import PolicyPart, checked, json_schema, moved_files, problems_reported, spelled_out
 from sfumato.policy.file import read_policy
 from sfumato.policy.mistakes import KeyPath
+from sfumato.policy.parts import Layout
 from sfumato.whole_files import write_whole
+
+if TYPE_CHECKING:
+    from sfumato.table.layout import Reading
 
 
 class WholePolicy(PolicyPart):
@@ -61,3 +67,35 @@ class WholePolicy(PolicyPart):
         # A name may hold whatever ends a line.
         comments = "".join(f"# {' '.join(remark.split())}\n" for remark in remarks)
         write_whole(path, tomli_w.dumps(moved) + comments)
+
+
+class LaidOutPolicy(WholePolicy):
+    """What policies of ratings, sets and traces share: how a file is laid out, of which blanks are always dropped."""
+
+    blanks: ClassVar[str]
+    """Around what there may be blanks."""
+
+    purpose: str | None = None
+    recipient: str | None = None
+
+    @field_validator("source", check_fields=False)
+    @classmethod
+    def _strips(cls, source: Layout) -> Layout:
+        with problems_reported(["source"]):
+            if not source.strip:
+                raise PolicyError(f"source: blanks around {cls.blanks} are always dropped; leave strip out")
+        return source
+
+    def to_model(self) -> Any:
+        """Return what is promised."""
+        policy: Any = self
+        return policy.model.build()
+
+    def _layout(self) -> Reading:
+        """Return how a file is read."""
+        from sfumato.table.layout import Reading
+
+        policy: Any = self
+        layout = policy.source.reading()
+        del layout["strip"]
+        return Reading(**layout)

@@ -15,11 +15,7 @@ from sfumato.table.row_order import settled_rows
 
 @runtime_checkable
 class Published(Protocol):
-    """Tables that a recipient holds, and how they belong together.
-
-    Implementations are frozen dataclasses that check themselves when they are built, and raise ``InputError`` with
-    every contradiction between tables and structure: what is read may have been tampered with.
-    """
+    """Tables that a recipient holds; frozen dataclasses that refuse contradictions when built: all may be changed."""
 
     kind: ClassVar[str]
     """The name in ``release.json``, e.g. ``"sliced-table"``."""
@@ -52,10 +48,7 @@ Some = TypeVar("Some", bound=Published)
 
 
 def order_by_content(published: Some) -> Some:
-    """Return a release whose rows stand in an order that depends only on what they hold; so does what is drawn of them.
-
-    Rows that stand for several records each stay as they are. Cost that of sorting all columns.
-    """
+    """Return a release whose rows, and what is drawn of them, stand in an order that depends on what they hold."""
     if isinstance(getattr(published, "records", None), np.ndarray):
         return published
     rows = {name: settled_rows(table) for name, table in published.tables.items()}

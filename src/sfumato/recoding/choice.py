@@ -33,17 +33,11 @@ class RecodingKind(StrEnum):
 
 
 def recoding_kind(generalized: GeneralizedTable) -> RecodingKind:
-    """Name the most rigid kind that the published records show.
+    """Name the most rigid kind that the published records show, suppressed ones aside; O(n · q), by hashing.
 
-    * full-domain: every attribute is published on one level of its hierarchy; without a hierarchy, unchanged or with
-      the same generalized value everywhere;
-    * single-dimensional: equal original values of an attribute are published equally;
-    * multidimensional: equal original records are published equally;
-    * local: anything else.
-
-    Suppressed records are left out. `generalized`: a recoded table, aligned with its original. Raises ``InputError``
-    when the table was read back from a published frame, whose rows are not aligned with the original. Follows the
-    thesis's section 2.4. Cost O(n · q), by hashing.
+    Full-domain: every attribute on one level of its hierarchy, or without one unchanged or alike everywhere;
+    single-dimensional: equal original values of an attribute are published equally; multidimensional: equal records
+    are; else local. As the thesis, 2.4.
     """
     if not generalized.aligned:
         raise InputError("the kind of recoding cannot be found from a published table, because its rows are shuffled")

@@ -29,11 +29,7 @@ _MEAN_DIGITS = 5
 def interval_column(
     attribute: EncodedAttribute, low: _Codes, high: _Codes, own: EncodedAttribute | None = None
 ) -> GeneralizedColumn:
-    """Publish each class as the interval from its smallest to its largest value.
-
-    `attribute`: a number or date without a hierarchy. `low`, `high`: unsigned (c,): smallest and largest code of each
-    class. `own`: not read: both ends are values.
-    """
+    """Publish each class as the interval from its smallest to its largest value of a number or date."""
     per_class, low, high = _distinct_ranges(attribute, *_widened(attribute, low, high))
     return _intervals(attribute, per_class, partial(range_texts, attribute, low, high), low, high)
 
@@ -41,11 +37,9 @@ def interval_column(
 def rounded_column(
     attribute: EncodedAttribute, low: _Codes, high: _Codes, own: EncodedAttribute | None = None
 ) -> GeneralizedColumn:
-    """Publish each class as an interval with round ends around its values; a class of one value as that value.
+    """Publish each class as an interval with round ends around its values, by which it loses; one value as it is.
 
-    `low` and `high` of the column are those of the interval, so that its losses are those of what is published.
-    `attribute`: a number or date without a hierarchy. `low`, `high`: unsigned (c,): smallest and largest code of each
-    class. `own`: the attribute of what is published, whose values decide the grid; None: that of all.
+    `own`: the attribute of what is published, whose values decide the grid; None: that of all.
     """
     own = with_grid(own or attribute)
     ranges, low, high = _distinct_ranges(attribute, *_widened(attribute, low, high))
@@ -100,11 +94,7 @@ def _nodes(attribute: EncodedAttribute, low: Indices, high: Indices) -> tuple[In
 
 
 def set_column(attribute: EncodedAttribute, per_class: Indices, members: ValueSets) -> GeneralizedColumn:
-    """Publish each class as the set of its values; the missing value may be one of them.
-
-    `attribute`: any attribute. With a hierarchy, `level` is that of the members' common ancestor. `per_class`: int32
-    (c,): the set of each class. `members`: the codes of each distinct set.
-    """
+    """Publish each class as the set of its values, perhaps with the missing one; `level`: of the common ancestor."""
     low = members.codes[members.starts[:-1]]
     high = members.codes[members.starts[1:] - 1]
     level = set_levels(attribute, low, high)
@@ -116,10 +106,7 @@ def set_column(attribute: EncodedAttribute, per_class: Indices, members: ValueSe
 
 
 def set_levels(attribute: EncodedAttribute, low: Indices, high: Indices) -> Indices:
-    """Return the hierarchy steps from the members of value sets to their common ancestor, int32 (g,).
-
-    Without a hierarchy it is 1 for every set of several values. The missing value shares only the top with others.
-    """
+    """Return the steps from the members of sets to their ancestor: 1 without a hierarchy, the top with missing ones."""
     level = _changed(low, high)
     if attribute.hierarchy is not None:
         inner = (low >= 0) & (low < high) & (high < attribute.size)
@@ -137,11 +124,8 @@ def mean_column(
 ) -> GeneralizedColumn:
     """Publish each class as the mean of its values; a class of one value keeps it exactly.
 
-    A mean is rounded to a hundred-thousandth of the data's range or finer, never coarser than to whole numbers; the
-    mean of dates to the nearest day. Its losses are those of the class's range. `attribute`: a number or date without a
-    hierarchy. `low`, `high`: unsigned (c,): smallest and largest code of each class. `means`: float64 (c,): mean of
-    each class; not read if the missing value is in the class. `own`: the attribute of what is published, whose range
-    decides how means are rounded; None: that of all.
+    Rounded to a hundred-thousandth of the range of `own`, or all, or finer, never coarser than to whole numbers; dates
+    to the nearest day. Its losses are those of the class's range.
     """
     ranges, low, high = _distinct_ranges(attribute, *_widened(attribute, low, high))
     plain = ((low == high) | (high == attribute.size))[ranges]

@@ -71,12 +71,11 @@ def exactly_numbered(attribute: EncodedAttribute) -> bool:
 
 
 def roundable(attribute: EncodedAttribute) -> bool:
-    """Tell whether intervals of the attribute are rounded.
+    """Tell whether intervals of the attribute are rounded: not from 2⁵³ on, nor where the domain is few bins.
 
-    They are not from 2⁵³ on. Nor are they if the whole domain (of the data, if none is declared) is `MOST_BINS` bins of
-    the finest grid, such as grades from 1 to 5. These are categories in all but name: rounding would add half of the
-    column to most intervals, and which values occur discloses little more than the interval itself, as with value sets.
-    Where the grid is settled already, they are whatever the domain is.
+    The whole domain as `MOST_BINS` of the finest grid, such as grades from 1 to 5, is categories in all but name:
+    rounding would add half of the column to most intervals. Where the grid is settled already, they are whatever the
+    domain is.
     """
     if not exactly_numbered(attribute) or attribute.size < 2:
         return False
@@ -114,13 +113,9 @@ def _rounded_intervals(
 ) -> _RoundedIntervals:
     """Put ranges of values on the finest grid on which they touch no more bins than an interval may have.
 
-    The finest grid has bins of two units or more, since a bin of one unit would be an exact value. A unit is what the
-    column is counted in: the largest of 1, 2, 5, 10 ... that divides all values; for dates a day, a month or a year.
-    `attribute`: a roundable number or date. `low`, `high`: integers (g,): first and last code of each range, of present
-    values. `own`: the attribute of what is published, whose values decide the unit; None: that of all.
-
-    The choice depends only on both values and on the unit; a wider range that touches the same bins gets the same
-    interval. Cost O(g · grids), and O(size) for the unit.
+    Bins have two units or more, as one would be an exact value. A unit is the largest of 1, 2, 5, 10 ... that divides
+    all values of `own`; for dates a day, a month or a year. The choice depends only on both values and the unit. O(g ·
+    grids), and O(size).
     """
     assert attribute.numbers is not None
     below, above = attribute.numbers[low], attribute.numbers[high]
@@ -162,11 +157,7 @@ def rounded_ranges(
 def on_declared_grid(
     begin: Numbers, stop: Numbers, kind: Kind, domain: tuple[float, float] | None = None
 ) -> NDArray[np.bool_]:
-    """Tell which intervals are one bin or two of a grid, but for what a declared domain cuts off.
-
-    `begin`, `stop`: float64 (g,): the first number, and what follows the last; dates in days. `domain`: the same of a
-    domain. The grids of every unit count. Cost O(g) for each of some fifty grids.
-    """
+    """Tell which intervals are one bin or two of any grid, but for what a declared domain cuts off."""
     found = np.zeros(len(begin), dtype=np.bool_)
     low, high = (FIRST_DAY, LAST_DAY + 1) if kind is Kind.DATE else (np.nan, np.nan)
     low, high = domain or (low, high)
@@ -384,11 +375,7 @@ _LARGEST_EXACT = 2.0**53
 
 
 def of_occurring(attribute: EncodedAttribute, occurs: NDArray[np.bool_]) -> EncodedAttribute:
-    """Return the attribute that a table with some of the values alone has; a declared domain stays.
-
-    `attribute`: any; one without numbers comes back as it is. `occurs`: bool (size + 1,): which codes occur, the
-    missing value's last.
-    """
+    """Return the attribute that a table with the codes that occur alone has; a declared domain stays."""
     if attribute.numbers is None:
         return attribute
     kept = np.flatnonzero(occurs[: attribute.size])

@@ -88,11 +88,7 @@ def with_stars(texts: pl.Series, starred: NDArray[np.bool_]) -> pl.Series:
 
 
 def set_texts(attribute: EncodedAttribute, members: ValueSets) -> pl.Series:
-    """Write value sets; a set of one value is that value, a set of the missing value alone is null.
-
-    Cost O(z log z) for z members of all sets together; no loop in Python runs over more than a few thousand of them.
-    Sets are written many at a time: what is needed for that takes many times the memory of their texts.
-    """
+    """Write value sets: one value as it is, the missing one alone as null; many at a time. O(z log z) for z members."""
     order = np.append(text_order(attribute.labels), attribute.size)
     stops = range(_PIECE, len(members.starts) - 1, _PIECE)
     pieces = [

@@ -46,12 +46,10 @@ class Coverage:
 
 
 def parse(labels: pl.Series, attribute: EncodedAttribute, form: Form) -> Coverage:
-    """Read labels of one published attribute.
+    """Read distinct labels of one published attribute, null being missing, against its original codes.
 
-    `labels`: strings (g,), distinct; null is the missing value. `attribute`: the original attribute; its codes are what
-    the result refers to. `form`: how the attribute was published. Half-open intervals ``[a..b)`` are read too, and
-    interval ends need not be original values. A published mean says nothing about the range of its class: it is read as
-    the original values right below and above it, so losses computed from it are far too low.
+    Half-open intervals are read too, and ends need not be original values. A mean says nothing of its class's range: it
+    is read as the values right below and above it, so losses computed from it are far too low.
     """
     if form is Form.SET:
         return _sets(labels, attribute)
@@ -70,22 +68,14 @@ def parse(labels: pl.Series, attribute: EncodedAttribute, form: Form) -> Coverag
 
 
 def midpoints(labels: pl.Series, kind: Kind) -> NDArray[np.float64]:
-    """Read labels of numbers or dates as one number each: the value or mean itself, the middle of an interval.
-
-    `labels`: strings (g,). `kind`: numeric or date; dates are counted in days since 1970-01-01. Returns: float64 (g,);
-    NaN for the missing value, ``*`` and anything else that is not a number.
-    """
+    """Read labels of numbers, or dates in days, as one number each: value, mean or middle; else NaN."""
     low, high, _ = written_ends(labels, kind)
     middle: NDArray[np.float64] = (low + high) / 2
     return middle
 
 
 def written_ends(labels: pl.Series, kind: Kind) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-    """Read labels of numbers or dates as they are written: both ends, and whether the upper one is left out.
-
-    float64 (g,) twice, an exact value is both ends; NaN for the missing value, ``*`` and anything else that is not a
-    number.
-    """
+    """Read labels of numbers or dates as written: both ends (NaN for none), and whether the upper is left out."""
     first, last = labels.str.extract(_RANGE, 1), labels.str.extract(_RANGE, 2)
     half_open = (labels.str.extract(_RANGE, 3) == ")").fill_null(False).to_numpy()
     single = first.is_null()
@@ -213,17 +203,12 @@ def _split_members(text: str) -> list[str]:
 def generalize_published(
     frame: pl.DataFrame, encoded: EncodedTable, recoding: Recoding | None = None
 ) -> GeneralizedTable:
-    """Group equal published rows into classes and read what their labels cover.
+    """Group equal published rows into classes and read what their labels cover; not aligned with the original.
 
-    `frame`: m published rows with every quasi-identifying column; other columns are ignored. `encoded`: the original
-    table, n ≥ m records. `recoding`: how `frame` was published; None takes the defaults. With ``suppressed = "star"``
-    rows of nothing but ``*`` count as suppressed records. Returns: not aligned: the first m entries of `class_of`
-    belong to the rows of `frame`, the other n − m to the records that were suppressed. Metrics and attacks that need to
-    know whose row is whose refuse it. Raises ``InputError`` with every column that is absent or has cells that cannot
-    be read, counted, never shown. Raises ``PolicyError`` when a form does not fit its attribute.
-
-    Cost O(m · q); labels are read once per distinct label. For a column published as means, see
-    :func:`~sfumato.recoding.parsing.parse`.
+    The first m entries of `class_of` are rows of `frame`, the others suppressed records, with ``suppressed = "star"``
+    rows of nothing but ``*``, too. Metrics and attacks that need whose row is whose refuse it. Refused with every
+    column that is absent or has cells that cannot be read, counted, never shown. Cost O(m · q); means: see
+    :func:`parse`.
     """
     chosen = recoding or Recoding()
     forms = chosen.forms_of(encoded.attributes)

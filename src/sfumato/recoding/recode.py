@@ -43,15 +43,8 @@ def recode(
     Published values are tight unless the solution has regions of its own: no node or set covers more than the records
     that its class has or covers, and no interval more than rounding its ends adds. They depend on the values of these
     records alone, never on their order; and no record that is left out decides a grid, or how numbers are written.
-
-    `encoded`: n records, q quasi-identifying attributes. `partition`: class of each record, every class with at least
-    one record. `recoding`: the form of each attribute; None takes the defaults. `threads`: most attributes that are
-    recoded at a time. Raises ``PolicyError`` when a form does not fit its attribute, or the solution has regions and a
-    form is neither the attribute's default nor the mean of each class. Raises ``InputError`` when the partition is of
-    other records.
-
-    Cost O(n · q + c · q log c) for c classes; memory 2 c · q codes, and n codes per attribute that is published as
-    value sets.
+    Refused when a form does not fit its attribute, or, with regions, is neither the default nor the mean. Cost O(n · q
+    + c · q log c) for c classes; memory 2 c · q codes, and n codes per attribute published as value sets.
     """
     if partition.height != encoded.height:
         raise InputError(
@@ -196,13 +189,10 @@ def recode_as_published(
     threads: int = 1,
     by_column: bool = False,
 ) -> GeneralizedTable:
-    """Recode a partition, merging classes whose published labels are all equal.
+    """Recode a partition, merging classes whose published labels are all equal: a recipient sees one.
 
-    Two classes of a solution may cover the same values, or have the same mean. A recipient then sees one class, and so
-    must every figure in the report. `encoded`, `partition`, `recoding`, `threads`: as :func:`recode` takes them.
-    `by_column`: recode one attribute after the other, which takes memory for one at a time; not for solutions with
-    regions. Returns: no two classes publish the same labels. Cost of :func:`recode`, once more for each round of
-    merging. A round ends with fewer classes, and a second one is needed only where merging changes a mean.
+    Each round, of the cost of :func:`recode`, leaves fewer classes; a second is needed where merging changes a mean.
+    `by_column`: one attribute after the other, for memory; not with regions.
     """
     threads = worth_starting(threads, encoded.height)
     while True:
@@ -238,19 +228,11 @@ def _distinct_labels(column: GeneralizedColumn) -> NDArray[np.int32]:
 def publish(
     generalized: GeneralizedTable, table: Table, order: NDArray[np.integer], *, threads: int = 1
 ) -> pl.DataFrame:
-    """Write the frame that a recipient gets.
+    """Write the frame that a recipient gets, the records in `order`, suppressed ones with ``*``. Cost O(m) a column.
 
-    Quasi-identifying columns hold published labels as an Enum; a column of numbers, dates or booleans in which no cell
-    was changed keeps its type. Sensitive and insensitive columns are carried over, categories as an Enum. Every Enum
-    lists the values that occur, sorted, so that neither dropped values nor the input order can be read off its list.
-
-    `generalized`: the recoded table, aligned with `table`. `table`: the original table, n records. `order`: integers
-    (m,): the records to publish, in the order of publishing. Suppressed records among them get ``*`` in every
-    quasi-identifying column; leave them out to remove them. The caller shuffles: this function adds no randomness.
-    `threads`: most columns that are written at a time. Returns: the columns of ``table.frame`` in their order, m rows.
-    Raises ``InputError`` when `order` names records that the table does not have, or the two tables differ in height.
-
-    Cost O(m) per column, by gathering.
+    Quasi-identifying columns hold labels as an Enum; one of numbers, dates or booleans in which no cell was changed
+    keeps its type. Others are carried over, categories as an Enum. Every Enum lists the values that occur, sorted, so
+    that neither dropped values nor the input order can be read off it. The caller shuffles: this adds no randomness.
     """
     raise_all(InputError, _problems(generalized, table, order))
     classes = generalized.class_of[order]

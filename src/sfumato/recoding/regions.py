@@ -28,12 +28,10 @@ _Indices = NDArray[np.int32]
 def region_columns(
     attributes: Sequence[EncodedAttribute], regions: Regions, forms: Sequence[Form], *, threads: int = 1
 ) -> tuple[GeneralizedColumn, ...]:
-    """Write the regions of all classes.
+    """Write the regions of all classes, in the default form of each attribute; refused with every other form.
 
-    `attributes`: length q. `regions`: c classes. `forms`: the form of each attribute, which must be its default: the
-    solution has already decided how values are published. `threads`: most attributes that are written at a time. Raises
-    ``PolicyError`` with every form that is not the default of its attribute. Means are not written here: they follow
-    from the records of a class. Cost O(c log c) per attribute, plus the members of distinct value sets.
+    Means are not written here: they follow from the records of a class. Cost O(c log c) per attribute, plus the members
+    of sets.
     """
     raise_all(PolicyError, form_problems(attributes, forms))
 
@@ -58,10 +56,7 @@ def region_columns(
 def form_problems(
     attributes: Sequence[EncodedAttribute], forms: Sequence[Form], *, aggregates: bool = False
 ) -> list[str]:
-    """Find the forms that contradict an anonymizer which decides itself what is published.
-
-    aggregates : whether its classes may publish a mean instead of the numbers that they cover.
-    """
+    """Find the forms that contradict an anonymizer which decides itself what is published, perhaps with means."""
     return [
         f"recoding, column {attribute.name!r}: this anonymizer decides itself how values are published; "
         f"leave the form {str(form)!r} out"
@@ -167,16 +162,12 @@ _DIGITS = 17
 
 
 def border_texts(attribute: EncodedAttribute, low: NDArray[np.int32], high: NDArray[np.int32]) -> pl.Series:
-    """Write ranges of codes of a number or date as adjacent intervals.
+    """Write ranges of codes of a number or date as adjacent intervals; one code exactly, missing ones as ``*``.
 
-    Between two neighbouring values the border is the roundest number above the lower one, up to the higher one; between
-    dates the day in the middle. Whole numbers and dates are written closed, ``[a..b]``, the next interval beginning at
-    ``b + 1``; other numbers ``[a..b)``. The outermost intervals reach to the ends of the declared domain; where a value
-    of the data lies at the end, or no domain is declared, they are rounded outward.
-
-    `attribute`: a number or date without a hierarchy. `low`, `high`: int32 (g,): first and last code of each range; one
-    code is written exactly, and as ``*`` if `high` is the missing value's. From 2⁵³ on, where numbers are not exact,
-    the ends stay values of the data.
+    Between two neighbours the border is the roundest number above the lower one, up to the higher; between dates the
+    day in the middle. Whole numbers and dates are closed, the next beginning at ``b + 1``; others ``[a..b)``. The
+    outermost reach to the ends of the declared domain; where a value lies there, or none is declared, they are rounded
+    outward. From 2⁵³ on ends stay values.
     """
     assert attribute.numbers is not None
     texts = exact_texts(attribute, low)

@@ -140,11 +140,7 @@ def table_differences(content: Mapping[str, Any], description: Description, role
 
 
 def policy_contradictions(content: Mapping[str, Any], made: Mapping[str, Any]) -> list[str]:
-    """Name every field of which a steward's policy says something else than the one that a release was made from.
-
-    Both are plain values of published editions. Of the anonymizer and the recoding only settings that both name count,
-    so that a release of an earlier version fits.
-    """
+    """Name every field of which two plain policies say something else: of makers and recodings what both name."""
     differing = {
         "models": _model_texts(content) != _model_texts(made),
         "columns": _role_names(content) != _role_names(made),
@@ -219,10 +215,7 @@ def _of_rows(people: Mapping[str, Any], description: Description) -> Iterator[Di
 
 
 def _of_roles(columns: Mapping[str, Any], roles: Roles, *, chosen: bool) -> Iterator[Difference]:
-    """Compare roles: every published column has the one that the policy gives it, and none is missing.
-
-    Kinds that publish a choice of the attributes may miss some; and insensitive ones may always be left out.
-    """
+    """Compare roles: no published column is missing, or has another one; kinds may miss some, and insensitive too."""
     for role, found in (("quasi-identifying", roles.quasi_identifying), ("sensitive", roles.sensitive)):
         of_policy = role_names(columns.get(role, []))
         if not set(found) <= set(of_policy) or (not chosen and set(found) != set(of_policy)):

@@ -85,9 +85,7 @@ class OwnTypes:
 def own_types(published: PublishedTable, table: Table) -> OwnTypes:
     """Give columns that were read from text the types of what is published, where somebody was left out.
 
-    Labels of generalized values stay, and kinds that were declared, or that a hierarchy over texts rests on.
-    `published`: as it would be published. `table`: the original table. Cost O(n) for each column whose type changes,
-    else that of its distinct values.
+    Labels stay, and kinds that were declared, or that a hierarchy over texts rests on.
     """
     if published.data.height == table.height:
         return OwnTypes(published, {})
@@ -123,11 +121,7 @@ class ReadFromText(Protocol):
 
 
 def only_by_the_left_out(table: ReadFromText, texts: Callable[[str], pl.Series]) -> list[str]:
-    """Name the quasi-identifying columns that are categories only because of records that are left out.
-
-    Their classes were made of categories, so that they cannot be published as numbers or dates after all. `table`: the
-    original table. `texts`: the values of a column that its published records have, each once.
-    """
+    """Name the columns that are categories only because of records that are left out: their classes are, too."""
     found = []
     for name, attribute in table.schema.quasi_identifying.items():
         undeclared = attribute.kind is None and attribute.hierarchy is None and name in table.from_text
@@ -146,12 +140,7 @@ def kept_texts(table: Table, kept: NDArray[np.bool_]) -> Callable[[str], pl.Seri
 
 
 def counted_as_read(was: Mapping[str, Kind], count: Callable[[], Verification]) -> Verification:
-    """Recount with the kinds that a reader finds; ask for a kind where a promise hangs on one that is no more there.
-
-    `was`: the kinds that columns had in the original table and have no more. Raises ``PolicyError``: naming the columns
-    whose kind has to be declared. Raises ``VerificationError`` where the promise is broken for another reason: never
-    expected.
-    """
+    """Recount with the kinds that a reader finds; ask for one where a promise hangs on what is no more there."""
     try:
         return count()
     except (PolicyError, VerificationError):
@@ -167,11 +156,7 @@ def counted_as_read(was: Mapping[str, Kind], count: Callable[[], Verification]) 
 
 
 def own_values(column: pl.Series, kind: Kind, sensitive: Attribute | None) -> tuple[pl.Series, Kind]:
-    """Return a column as reading its published values alone gives it, and its kind.
-
-    `kind`: that of all its values, the left out ones among them. `sensitive`: what was declared of a sensitive column;
-    None for others, whose kind stays.
-    """
+    """Return a column, and its kind, as reading its published values alone gives it; `sensitive`: what was declared."""
     own_kind = kind if sensitive is None or sensitive.hierarchy is not None else sensitive.kind
     found = parse_texts(text_of(column.unique()), own_kind, (), strip=False)
     if found.kind is kind and (kind is Kind.CATEGORICAL or found.values.dtype == column.dtype):
@@ -181,11 +166,7 @@ def own_values(column: pl.Series, kind: Kind, sensitive: Attribute | None) -> tu
 
 
 def published_release(task: Task, publisher: Publisher) -> Release:
-    """Encode, publish, verify; see :func:`sfumato.anonymize`.
-
-    Raises ``PolicyError`` with every setting that means nothing to the publisher, and every column and model that do
-    not fit it. Raises ``VerificationError``: never expected: the tables break a promise, or leave one undecided.
-    """
+    """Encode, publish, verify; refused with every setting, column and model that do not fit the publisher."""
     task.step("encoding", 1)
     encoded = task.encoded()
     fits = partial(publisher.check, encoded, task.models)
@@ -610,11 +591,7 @@ Marks = Sequence[bool] | NDArray[np.bool_] | pl.Series
 
 
 def published_subset(table: Table, policy: Policy, marks: Marks | None) -> NDArray[np.int64] | None:
-    """Return the records that are published, int64, rising; None where all are.
-
-    Raises ``PolicyError`` when both say it, or the policy names a column that is not there. Raises ``InputError`` when
-    the marks are none, or nobody is in the subset.
-    """
+    """Return the records that are published, rising; None: all. Refused when said twice, or of nobody."""
     if marks is None and policy.subset is None:
         return None
     if marks is not None and policy.subset is not None:

@@ -35,12 +35,7 @@ class Audit:
 
     @classmethod
     def of(cls, class_of: NDArray[np.integer], people: NDArray[np.integer], seed: int | None) -> Audit:
-        """Draw pseudonyms.
-
-        `class_of`, `people`: integers (m,), from 0: class and person of each published row. The classes must be those
-        that a reader finds: rows with equal published values. `seed`: for tests and studies; None draws from the
-        operating system. Cost O(m log m).
-        """
+        """Draw pseudonyms for the class, which a reader must find, and person of each published row. O(m log m)."""
         width = int(people.max(initial=0)) + 1
         pairs, own = np.unique(class_of.astype(np.int64) * width + people, return_inverse=True)
         drawn = permutation(len(pairs), seed)
@@ -58,11 +53,7 @@ class Audit:
 
     @classmethod
     def read(cls, path: Path, name: str, hashed: str, rows: int) -> Audit:
-        """Read the file that belongs to a published table of this name, hash and number of rows.
-
-        Raises ``InputError`` when there is no such file. Raises ``VerificationError`` when it is damaged, or is of
-        another table.
-        """
+        """Read the file that belongs to a published table of this name, hash and number of rows; or refuse it."""
         try:
             text = read_regular_text(path)
         except (OSError, UnicodeDecodeError):
@@ -81,11 +72,7 @@ class Audit:
 
 @contextmanager
 def audit_written(path: Path, file: tuple[str, str] | None, *, overwrite: bool) -> Iterator[tuple[Path, Decide]]:
-    """Give a private file for a release in a database (its file, if it is one), and what is called before that commits.
-
-    It takes its place at `path` when the database holds the release. Raises ``InputError`` when it may not lie there,
-    or cannot be written.
-    """
+    """Give a private file for a release in a database, which takes its place when that holds the release."""
     check_audit_place(path, None, overwrite=overwrite)
     with ExitStack() as stack:
         with _audit_errors(path):
@@ -95,10 +82,7 @@ def audit_written(path: Path, file: tuple[str, str] | None, *, overwrite: bool) 
 
 @contextmanager
 def folder_with_audit(target: Path, audit: Path | None, *, overwrite: bool) -> Iterator[tuple[Path, Path]]:
-    """Give the new folder of a release and its audit file (None: it has none); both take their places together.
-
-    Raises ``InputError`` when either may not lie there, or cannot be written.
-    """
+    """Give the new folder of a release and its audit file, or None; both take their places together."""
     with suppress(OSError, ValueError):
         recover(Path(os.path.realpath(target)))
     if audit is not None:

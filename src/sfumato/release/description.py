@@ -278,11 +278,7 @@ def _no_table(kind: str) -> VerificationError:
 
 
 def unambiguous(text: str) -> Any:
-    """Parse JSON of a release in which every key stands once: which of two counts is for each reader to choose.
-
-    Raises ``VerificationError`` when a key is there twice. Raises ``ValueError`` or ``RecursionError`` when it is no
-    JSON.
-    """
+    """Parse JSON of a release in which every key stands once: which of two counts is for each reader to choose."""
     return json.loads(text, object_pairs_hook=_with_each_key_once)
 
 
@@ -327,10 +323,7 @@ def described_models(description: Description) -> list[PrivacyModel]:
 
 
 def described_hierarchy(hierarchy: Hierarchy, published: set[str]) -> dict[str, Any] | None:
-    """Cut a hierarchy down to the values that are published anyway, as a table that a verifier can build again.
-
-    None where no value is published, as there is no tree of nothing.
-    """
+    """Cut a hierarchy down to the values that are published, as a table to build again; None without any."""
     nodes = hierarchy.node_of
     rows = [
         [level.labels[nodes[step, leaf]] for step, level in enumerate(hierarchy.levels)]
@@ -471,10 +464,7 @@ def number_of_records(given: Any) -> int:
 
 
 def own_promises(content: Mapping[str, Any], kind: type[Own]) -> tuple[Any, float]:
-    """Return the models of ratings or sets, as names and parameters, and the suppression limit.
-
-    Raises ValueError, KeyError, TypeError or SfumatoError where they are damaged.
-    """
+    """Return the models of ratings or sets, as names and parameters, and the suppression limit, or refuse them."""
     models = _entries(content["models"])
     for model in models:
         _text(model["name"])

@@ -61,11 +61,8 @@ def may_break(problem: Problem) -> bool:
 def read_as_one(problem: Problem, partition: Partition, recoding: Recoding, judged: Judged | None = None) -> Partition:
     """Merge classes that are published alike; those that break a model then are merged on until none does.
 
-    `problem`: of records of people who may be in several classes. `partition`: a solution of it. `recoding`: how
-    classes are published. `judged`: the same records as people, and who each is, where classes are judged by these.
-    Returns: the same one where no two classes are published alike, and none breaks a model. All records in one class
-    may. A class that breaks a model is merged with the next one in the order of sizes. Cost of recoding, and of judging
-    all classes once for each round; every round leaves fewer classes.
+    `judged`: the same records as people, where classes are judged by these. All records in one class may break one. The
+    next in the order of sizes is merged with. Each round costs a recoding, and leaves fewer classes.
     """
     table, judged = problem.table, judged or Judged(problem.table, None)
     while True:
@@ -139,12 +136,10 @@ def _not_with(model: PrivacyModel, why: str) -> str:
 def solution_apart(
     problem: Problem, people: PeopleBehind, numbers: NDArray[np.int32], task: Task, solve: Solve
 ) -> Partition:
-    """Solve a problem so that every class is judged by its people, whose other records may lie in other classes.
+    """Solve a problem so that every class is judged by its people, who may be in several.
 
-    `people`: who they are about. `numbers`: int32 (n,): the same people, numbered by what their records hold. `task`:
-    what is asked for. Raises ``UnsatisfiableError`` when there is no solution, or none whose suppressed people have few
-    enough records. Anonymizers suppress records; whoever has one suppressed is then left out whole. Where these are too
-    many, they may suppress half as many, a quarter, and none.
+    Whoever has a suppressed record is left out whole. Where these are too many, anonymizers may suppress half as many,
+    a quarter, and none.
     """
     among = replace(problem, table=replace(problem.table, apart=PeopleApart(numbers, people.wishes)))
     if may_break(among) and getattr(task.anonymizer, "people_apart", None) == "merging models":
@@ -206,11 +201,7 @@ def all_records_limit(task: Task, people: PeopleBehind) -> PeoplesLimit:
 
 
 def all_records_note(class_of: NDArray[np.int32], numbers: NDArray[np.int32], k: int) -> str:
-    """Say how many people are left to somebody who knows all records of a person.
-
-    `class_of`: int32 (n,): class of each record, −1 where it is suppressed. `numbers`: int32 (n,): its person. `k`: the
-    size that classes are promised to have.
-    """
+    """Say how many people are left to somebody who knows all records of a person, for a promised class size."""
     published, first = np.unique(np.where(class_of >= 0, numbers, np.int32(-1)), return_index=True)
     persons = first[published >= 0]
     left = people_left(class_of, numbers)
@@ -348,12 +339,7 @@ def _problems_of_wish(
 
 
 def solution_for_people(problem: Problem, people: PeopleBehind, task: Task, solve: Solve) -> Partition:
-    """Solve a problem so that all records of a person share one class, and every class is judged by its people.
-
-    `people`: who they are about. `task`: what is asked for. `solve`: what solves a problem of the folded table, records
-    in random or canonical order alike. Raises ``UnsatisfiableError`` when there is no solution, or none whose
-    suppressed people have few enough records.
-    """
+    """Solve a problem so that a person's records share one class, judged by its people; `solve`: of folded ones."""
     if task.people.rows == "apart":
         carry = carried(problem.table, task.table)
         numbers = numbered_by_content(without_unread_columns(problem), people.numbers, (carry, people.wishes))
@@ -365,11 +351,7 @@ def solution_for_people(problem: Problem, people: PeopleBehind, task: Task, solv
 def folded_solution(
     problem: Problem, folded: FoldedTable, suppression_limit: float, recoding: Recoding, solve: Solve
 ) -> Partition:
-    """Solve a problem by its folded table; see :func:`solution_for_people`.
-
-    `problem`: of the records. `suppression_limit`: fraction of the records that may be left out, and of the people.
-    `recoding`: how classes are published. `solve`: as :func:`solution_for_people` takes it.
-    """
+    """Solve a problem by its folded table, within a limit of records and of people; see :func:`solution_for_people`."""
     allowed = math.floor(suppression_limit * folded.table.height + 1e-9)
     within = replace(problem, table=folded.table, suppression_limit=allowed)
     found = solve(within)
@@ -483,15 +465,10 @@ def household_problems(task: Task) -> Iterator[str]:
 def solution_of_households(problem: Problem, people: PeopleBehind, task: Task, solve: Solve) -> Partition:
     """Solve a problem so that every household is published like others of its size, member by member.
 
-    Households of one size are records of a wide table: once what all members of every household agree in, and the other
-    attributes for each member. A class of it becomes as many classes as its households have members, each with one
-    member of every household. So what is recoded of an attribute that members agree in is the same for all of them, and
-    whoever knows all members of a household finds all households of its class.
-
-    `task`: what is asked for. `solve`: what solves the problem of a wide table, whose order owes nothing to that of the
-    input. Returns: households are left out whole. Classes that are published alike are one class. Raises
-    ``UnsatisfiableError`` when there is no solution, or too few households have the size of others for the suppression
-    limit. Cost O(q n log n), besides that of the anonymizer for each size.
+    Those of one size are records of a wide table: once what all members of every household agree in, and the rest for
+    each member. A class of it becomes as many classes as its households have members. So whoever knows all members of a
+    household finds all households of its class. They are left out whole. Refused where too few have the size of others.
+    O(q n log n), and the anonymizer's cost for each size.
     """
     table = without_unread_columns(problem)
     carry = carried(problem.table, task.table)

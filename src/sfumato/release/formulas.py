@@ -33,10 +33,7 @@ def formula_cells(published: Published) -> dict[str, int]:
 
 
 def cells_like_formulas(frames: Iterable[pl.DataFrame], *, names: bool = True) -> dict[str, int]:
-    """Count the cells of text columns that begin like a formula and are no number; columns without any are left out.
-
-    With `names` a column whose name does counts one more.
-    """
+    """Count the cells of text columns that begin like a formula and are no number, with `names` those of columns."""
     found: dict[str, int] = {}
     for frame in frames:
         for column in frame:

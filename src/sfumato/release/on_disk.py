@@ -233,10 +233,7 @@ def people_behind(policy: Policy, large: LargeTable) -> PeopleBehind | None:
 
 
 def promises_of(behind: PeopleBehind, generalized: GeneralizedTable, *, starred: bool) -> dict[str, NDArray[np.int64]]:
-    """Return what every class promises, by the name of its column: the largest step that somebody in it wishes for.
-
-    int64 (c + 1,) each; the last is what records promise that are left out and published as ``*``.
-    """
+    """Return what every class promises, by column: the largest step that somebody wishes; last that of stars."""
     count, class_of = len(generalized.sizes), generalized.class_of
     # A reader may put those who are left out into a class of others.
     as_read = class_as_read(generalized.columns, count, np.append(class_of, np.int32(-1)))
@@ -280,11 +277,7 @@ SEVERAL_PARTS = "formulas: cells are escaped where a release is one part, and th
 
 
 class WatchedParts:
-    """Counts the cells of parts that begin like a formula, and does what is to be done about them.
-
-    `formulas`: what is to be done; :func:`sfumato.anonymize_on_disk` says it. `count`: how many parts there are. Raises
-    ``PolicyError`` when formulas are to be escaped, and there are several parts.
-    """
+    """Counts the cells of parts that begin like a formula, and escapes or refuses them; of several none are escaped."""
 
     def __init__(self, published: NumberedParts, formulas: Formulas, count: int) -> None:
         if formulas == "escape" and count > 1:
@@ -326,11 +319,7 @@ class WatchedParts:
 
 
 def kept_of(large: LargeTable, class_of: NDArray[np.int32]) -> LargeTable:
-    """Return the table with the values, counts and types that its published records have.
-
-    `large`: all records; their codes stay where they are. `class_of`: int32 (n,): -1 for records that are left out. One
-    pass over the codes. Values that only left out records have become null.
-    """
+    """Return the table with the values, counts and types of its published records, in one pass; -1: left out."""
     quasi = _kept(large, large.quasi_identifying, large.codes, class_of)
     sensitive = _kept(large, large.sensitive, large.sensitive_codes, class_of)
     return replace(large, quasi_identifying=tuple(quasi), sensitive=tuple(sensitive))
@@ -735,11 +724,7 @@ class TaskOnDisk:
         more: Sequence[str],
         peoples_ncp: float | None = None,
     ) -> Callable[[Verification], Report]:
-        """Return what makes the report of a recount.
-
-        `forms`: in which columns are published. `sizes`: records of the smallest and the largest class. `solved`,
-        `more`: notes of the algorithm, and others.
-        """
+        """Return what makes the report of a recount: forms, smallest and largest class, and notes."""
         models, sensitive = self.policy.to_models(), tuple(large.schema.sensitive)
         anonymizer, attributes = cast(Anonymizer, self.policy.to_anonymizer()), large.encoded.attributes
         own = mean_notes(anonymizer, self.policy.to_recoding(), attributes)

@@ -281,11 +281,7 @@ def written_by_problems(written_by: object) -> list[str]:
 
 
 def table_on_spark(source: Any, policy: Policy) -> Table:
-    """Bring the columns of a table on Spark that have a role into memory, as :func:`sfumato.read_table` reads a file.
-
-    `source`, `policy`: as :func:`anonymize_on_spark` takes them. Raises ``SfumatoError`` as :func:`sfumato.read_table`;
-    also when there is no server, or when it goes away.
-    """
+    """Bring the columns of a table on Spark that have a role into memory, as :func:`sfumato.read_table` does."""
     with told_of_spark(), _found(source, policy) as found, named_source(Path(found.label)):
         given = _settings(policy)["columns"] or ()
         return with_roles(found.source, _reading(found, policy), policy.to_schema(), found.label, given)

@@ -36,6 +36,7 @@ from sfumato.release.description import (
     versions,
 )
 from sfumato.release.formulas import Formulas, cells_like_formulas
+from sfumato.release.reports import KindReport
 from sfumato.release.table_files import (
     Reported,
     has_rows,
@@ -84,7 +85,7 @@ class OwnKind(ABC, Generic[Structure, Shown]):
     `name`: in ``release.json``. `model`: the class of what it promises. `numbers`: columns of its tables that are read
     as numbers, and their types; all others are texts. `optional`: columns that a table may lack. `suppresses`: whether
     records may be left out, so that it is said that nobody can see how many were. `evidence`: where the function stands
-    that finds what the steward's evidence says of it, as ``module:name``; `limits`: where what it does not hide.
+    that finds what the steward's evidence says of it, as ``module:name``; `release`: where the class of releases is.
     """
 
     name: ClassVar[str]
@@ -93,7 +94,7 @@ class OwnKind(ABC, Generic[Structure, Shown]):
     optional: ClassVar[frozenset[str]] = frozenset()
     suppresses: ClassVar[bool] = False
     evidence: ClassVar[str] = ""
-    limits: ClassVar[str] = ""
+    release: ClassVar[str] = ""
 
     @abstractmethod
     def read_structure(self, content: Mapping[str, Any]) -> Structure:
@@ -116,25 +117,11 @@ class OwnKind(ABC, Generic[Structure, Shown]):
         return iter(())
 
     def describe(self, text: str) -> OwnDescription[Structure]:
-        """Read ``release.json``.
-
-        Raises
-        ------
-        VerificationError
-            When it is not one, or is of a later format.
-        """
+        """Read ``release.json``; refused when it is not one, or is of a later format."""
         return read_own_description(text, self._description)
 
     def verify_folder(self, folder: Path, text: str) -> Verification:
-        """Recount every promise of a release folder from its published tables; `text` is its ``release.json``.
-
-        Raises
-        ------
-        VerificationError
-            When the folder is damaged so that nothing can be counted.
-        SfumatoError
-            When a file cannot be read as a table.
-        """
+        """Recount every promise of a release folder from its published tables; `text` is its ``release.json``."""
         description, tables = self.read_folder(folder, text)
         facts, limit = description.facts, description.suppression_limit
         whole = [integrity(folder / facts[name].file, facts[name], table) for name, table in tables.items()]
@@ -201,19 +188,26 @@ class Written:
 
 
 class OwnRelease(ABC):
-    """A release in memory that is no table of records; it holds, or it cannot be made.
-
-    `kind`: its kind. `made_by`: the function of ``sfumato`` that makes one. `policy_kind`: the class of its policies.
-    """
+    """A release in memory that is no table of records; it holds, or it cannot be made, by `made_by`."""
 
     kind: ClassVar[OwnKind[Any, Any]]
     made_by: ClassVar[str]
     policy_kind: ClassVar[type]
+    settings: ClassVar[tuple[str, ...]] = ()
+    """The keys of a policy that say how such a release is made."""
+
+    def __post_init__(self) -> None:
+        """Refuse what does not hold."""
+        made: Any = self
+        if not made.verification.ok:
+            raise VerificationError("the release was not found to keep its promises; nothing is published")
 
     @property
-    @abstractmethod
     def tables(self) -> Mapping[str, pl.DataFrame]:
         """Every published table under the name of its file, without ending."""
+        made: Any = self
+        tables: Mapping[str, pl.DataFrame] = made.published.tables
+        return tables
 
     @property
     @abstractmethod
@@ -228,13 +222,62 @@ class OwnRelease(ABC):
     def written(self, policy: Any, formulas: Formulas | None) -> Written:
         """Return what is written into a folder; None: cells that begin like a formula are no danger to the format."""
 
-    @abstractmethod
     def contradictions(self, policy: Any) -> Iterator[str]:
         """Say what a policy says otherwise than the release was made with."""
+        made: Any = self
+        if policy.to_model() != made.model:
+            yield "the policy says another model than the release was made with"
+        for name in self.settings if made.policy is not None else ():
+            if getattr(made.policy, name) != getattr(policy, name):
+                yield f"the policy says another {name.replace('_', '-')} than the release was made with"
 
     def cells_like_formulas(self) -> dict[str, int]:
         """Count the published cells that begin like a formula, by column."""
         return cells_like_formulas(list(self.tables.values()))
+
+
+class ChangedRelease(OwnRelease):
+    """Ratings, sets or traces, of which something was left out or made coarser so that a model holds."""
+
+    limits: ClassVar[tuple[str, ...]]
+    """What such a release does not hide."""
+
+    @abstractmethod
+    def reported(self, policy: Any) -> KindReport:
+        """Return the report, in the steward's edition, as of a policy."""
+
+    @property
+    def report(self) -> KindReport:
+        """The report, in the steward's edition."""
+        made: Any = self
+        return self.reported(made.policy)
+
+    def report_of(self, policy: Any, **figures: Any) -> KindReport:
+        """Return the report with what all kinds have in common."""
+        made: Any = self
+        occasion = {} if policy is None else {"purpose": policy.purpose, "recipient": policy.recipient}
+        return KindReport(kind=self.kind.name, limits=self.limits, notes=made.notes, **occasion, **figures)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON; nothing about single people, records or names."""
+        made: Any = self
+        return {
+            "model": {"name": made.model.name, **made.model.parameters()},
+            "verification": made.verification.to_dict(),
+            "loss": made.loss.to_dict(),
+            "notes": list(made.notes),
+        }
+
+    def __str__(self) -> str:
+        """Return what holds, what was lost, and the notes."""
+        made: Any = self
+        lines = (*made.verification.checks, made.loss, *self.beside_loss, *made.notes)
+        return "\n".join([repr(self), *(f"  {line}" for line in lines)])
+
+    @property
+    def beside_loss(self) -> tuple[str, ...]:
+        """What else was lost, in a line each."""
+        return ()
 
 
 Made = TypeVar("Made", contravariant=True)

@@ -35,11 +35,7 @@ LAYOUT = CsvFormat(strip=False)
 def write_parts(
     frames: Iterable[pl.DataFrame], folder: Path, format: Format, *, single: bool, name: str = TABLE
 ) -> TableFacts:
-    """Write a table that comes in parts, and hash each.
-
-    `frames`: at least one, all of the same columns. `folder`: of the release. `format`: of the files. `single`: whether
-    there is one part, which is then a file beside the others, as a table always was.
-    """
+    """Write a table that comes in parts, all of the same columns, and hash each; one alone is a file as ever."""
     if single:
         (frame,) = frames
         file = folder / f"{name}.{format}"
@@ -105,13 +101,7 @@ def recounted_in_parts(
     scratch: Path | None = None,
     people: NDArray[np.int32] | None = None,
 ) -> tuple[Verification, tuple[Check, ...]] | None:
-    """Recount tables from their files, never holding all of them.
-
-    `folder`, `description`, `facts`: the release. `scratch`: where codes are kept meanwhile; None: where the system
-    keeps temporary files. `people`: who is who, as an audit file says it, where promises are about people. Returns:
-    None where the release can only be counted whole. Raises ``VerificationError`` when a file is missing, or the
-    columns contradict what the release says of them. Raises ``SfumatoError`` when a file cannot be read as a table.
-    """
+    """Recount tables from their files, never holding all of them; None: they can only be counted whole."""
     if counted_by_bucket(description):
         return _recounted_buckets(folder, description, facts, scratch)
     if not counted_by_record(description):

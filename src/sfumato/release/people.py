@@ -146,18 +146,10 @@ def withdrawn(
 ) -> Partition:
     """Suppress everybody who is below a limit, with all of their records, until nobody is and every model holds.
 
-    Where the suppressed records are published as ``*``, or have to be as many as a class, whole classes go as well,
-    smallest first, until they may stand like that: the people among the stars are within the limit, too.
-
-    `partition`: a solution of it; its suppressed records carry −1. `people`: who the records are about. `limit`: what
-    is asked for. Leaving people out must not lift anybody else above it. `task`: says whether suppressed records are
-    removed or published as ``*``, and which share of the people may be. Returns: with the same classes where nobody is
-    below. Raises ``UnsatisfiableError``: counting the people who would have to go, and those who may.
-
-    *Guarantee.* In the solution that is returned nobody is below the limit, and every model holds in every class, stars
-    among them, counted over people.
-
-    *Cost.* That of judging all classes, for each round; people go in rounds, and few rounds find anybody.
+    Where the suppressed are published as ``*``, or have to be as many as a class, whole classes go as well, smallest
+    first: the people among the stars are within the limit, too. Leaving people out must not lift anybody above it.
+    *Guarantee.* In the solution nobody is below the limit, and every model holds in every class, stars among them,
+    counted over people. Few rounds find anybody.
     """
     share = task.policy.suppression_limit
     # A table of some of the records has numbers that are nobody's.
@@ -270,8 +262,7 @@ class _Withdrawal:
     def _in_breaking(self, partition: Partition, *, stars: bool) -> NDArray[np.bool_]:
         """Tell which records lie in classes that break a model; with `stars`, those of suppressed people as well.
 
-        Where a class breaks nothing but bounds on one person's share, those who have most of its records must go, and
-        the others may stay: no part of the class could hold with them.
+        Of a bound on one person's share those with most records must go, and the others may stay.
         """
         shown = self.starred and bool((partition.class_of < 0).any())
         class_of, count = partition.class_of + np.int32(shown), partition.count + shown
@@ -330,12 +321,7 @@ def pseudonym_problems(task: Task) -> Iterator[str]:
 def within_fingerprint_limit(
     partition: Partition, problem: Problem, behind: PeopleBehind | None, task: Task
 ) -> Partition:
-    """Suppress people until every class has enough people who have the values that somebody in it has.
-
-    `partition`: a solution of the problem. `problem`: of the records. `behind`: who they are about; None where every
-    record is a person of its own, and nobody wishes anything. Raises ``UnsatisfiableError`` when more would have to go
-    than may. Raises ``PolicyError`` when there are too many sets of values to count.
-    """
+    """Suppress people until every class has enough people who have the values that somebody in it has."""
     numbers = task.table.people
     limit = fingerprint_limit(problem, task)
     if limit is None or numbers is None:
@@ -366,11 +352,7 @@ def fingerprint_limit(problem: Problem, task: Task) -> PeoplesLimit | None:
 def with_pseudonyms(
     published: PublishedTable, class_of: NDArray[np.int32], problem: Problem, order: NDArray[np.integer], task: Task
 ) -> PublishedTable:
-    """Add a column that numbers the people of each class afresh, in random order.
-
-    `published`: the table without it. `class_of`: int32 (n,): the class that a reader puts each record into. `order`:
-    the record behind each published row.
-    """
+    """Add a column that numbers the people of each class, as a reader finds it, afresh, in random order."""
     assert task.table.people is not None
     people = task.table.people
     if problem.seed is not None:
@@ -407,10 +389,7 @@ MOST_SOLVED_TWICE = 100_000
 def wish_notes(
     behind: PeopleBehind, problem: Problem, recoding: Recoding, solve: Callable[[PeopleBehind, Problem], Partition]
 ) -> Iterator[str]:
-    """Say what a k, or an l, for everybody would cost, and what wishes would that are not rounded up to steps.
-
-    Nothing where nobody wishes, or the table is large. `solve` solves a problem for people.
-    """
+    """Say what a k, or l, for everybody would cost, and wishes not rounded to steps; nothing for a large table."""
     most = behind.most
     if not most or problem.table.height > MOST_SOLVED_TWICE:
         return

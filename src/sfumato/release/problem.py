@@ -36,10 +36,7 @@ from sfumato.table.table import Table
 def describe_tables(
     published: Published, task: Task, encoded: EncodedTable, kinds: Mapping[str, Kind] = MappingProxyType({})
 ) -> Description:
-    """Return the description of tables that are ready; of hierarchies it has what is published anyway.
-
-    `kinds` are those of sensitive columns that are not of the kind that they have in the encoded table.
-    """
+    """Return the description of tables; `kinds`: those that a reader finds otherwise; of hierarchies the published."""
     shown, declared = set(sensitive_names(published)), declared_values(task.models)
     return Description(
         published.kind,
@@ -76,11 +73,7 @@ MOST = 0.9
 
 
 def repeated_notes(table: Table, partition: Partition | None, k: int) -> tuple[str, ...]:
-    """Say that a column repeats as the key of people does, and how few of them a class may hold.
-
-    `table`: the table that was read. `partition`: its solution; None where a release has no classes. `k`: the class
-    size that was promised.
-    """
+    """Say that a column repeats as the key of people does, and how few of them a class of k may hold."""
     if table.repeated is None:
         return _notes_on_keys(table)
     note = table.repeated.sentence()
@@ -121,10 +114,7 @@ def _links(column: pl.Series, people: NDArray[np.int32]) -> bool:
 
 
 def exact_set_notes(attributes: Sequence[EncodedAttribute], forms: Sequence[Form], losses: Losses) -> Iterator[str]:
-    """Tell of nearly distinct values that are published in sets, and charge them as lost wholly, which they are.
-
-    `losses`: as they are measured: a set of ten among a thousand values loses nearly nothing.
-    """
+    """Tell of nearly distinct values published in sets, and charge them as lost wholly: else they seem little."""
     height, weights = losses.records, {attribute.name: attribute.weight for attribute in attributes}
     exact = [
         attribute

@@ -148,13 +148,7 @@ def sign_folder(folder: Path, key: Path, *, by: str = "", promises: Sequence[str
 
 
 def revoke(folder: Path, key: Path, out: Path, *, by: str = "") -> None:
-    """Write a statement of the same key that takes back the one of a folder.
-
-    Raises
-    ------
-    InputError
-        When the folder has no statement of this key, or something cannot be read or written.
-    """
+    """Write a statement of the same key that takes back the one of a folder, which must be there."""
     secret, place = _private_key(key), folder / SIGNATURE
     if not place.is_file():
         raise InputError(f"{folder}: holds no {SIGNATURE}; there is nothing to revoke")
@@ -169,13 +163,7 @@ def revoke(folder: Path, key: Path, out: Path, *, by: str = "") -> None:
 
 
 def new_key(path: Path) -> str:
-    """Write a new private key for its owner alone, and the public one beside it as ``NAME.pub``; return its id.
-
-    Raises
-    ------
-    InputError
-        When there is such a file, or none can be written.
-    """
+    """Write a new private key for its owner alone, and the public one beside it as ``NAME.pub``; return its id."""
     _require_library()
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -200,10 +188,7 @@ def key_id(key: Ed25519PublicKey) -> str:
 
 
 def files_of(folder: Path) -> dict[str, str]:
-    """Return the sha256 of every file below a folder, by its path in it; the signature itself is none of them.
-
-    Raises ``VerificationError`` when there is something else than files and folders.
-    """
+    """Return the sha256 of every file below a folder, by its path, without the signature; there is nothing else."""
     found: dict[str, str] = {}
     for place, folders, names in os.walk(folder):
         for name in (*names, *folders):
@@ -220,9 +205,8 @@ def files_of(folder: Path) -> dict[str, str]:
 def signature_checks(folder: Path, key: Path | None, revocations: Path | None) -> tuple[Check, ...]:
     """Say what the signature of a folder is worth.
 
-    Without a key: *key not checked*, which is never said to hold. With one: broken unless every file, and no other, is
-    signed with it, and no given revocation of the same key names the statement. Raises ``InputError`` when key or
-    revocations cannot be read.
+    Without a key: *key not checked*, which never holds. With one: broken unless every file, and no other, is signed
+    with it, and no given revocation of the same key names the statement.
     """
     place = folder / SIGNATURE
     if key is None:
@@ -266,10 +250,7 @@ def _problems(envelope: Envelope, folder: Path, key: Ed25519PublicKey) -> Iterat
 
 
 def is_revoked(envelope: Envelope, key: Ed25519PublicKey, place: Path) -> bool:
-    """Tell whether a revocation of the same key names a statement; `place`: a file, or a folder of them.
-
-    Raises ``InputError`` when there is none, or when one cannot be read: what it says must not be passed over.
-    """
+    """Tell whether a revocation, a file or one in a folder, names a statement; one that cannot be read is refused."""
     paths = sorted(place.glob("*.json")) if place.is_dir() else [place]
     if not paths:
         raise InputError(f"{place}: holds no revocation; leave the option out, or name another place")

@@ -19,10 +19,7 @@ _MARGIN = 1e-7
 
 
 def slope_bounds(x_low: _Floats, x_high: _Floats, y_low: _Floats, y_high: _Floats) -> list[tuple[float, float]]:
-    """Return outer bounds of intercept and slope of y on x, each float64 (n,), for every choice inside the intervals.
-
-    Infinite where all x may be equal. Cost O(n) some thousand times.
-    """
+    """Return outer bounds of intercept and slope of y on x for every choice inside; infinite where x may be equal."""
     least = _least_spread(x_low, x_high)
     scale = float(np.maximum(np.abs(x_low), np.abs(x_high)).max())
     if least <= 1e-12 * len(x_low) * max(scale, 1.0) ** 2:

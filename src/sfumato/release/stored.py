@@ -64,12 +64,11 @@ class Content:
 
 
 def content_of(frame: pl.DataFrame, records: NDArray[np.int64] | None = None) -> Content:
-    """Put the rows of a table into canonical order, and hash them.
+    """Put the rows of a storable table into canonical order, and hash them; O(n c + n log n).
 
     Each column is coded by its distinct values in rising order, 0 standing for missing ones, and rows are put in the
-    order of a hash of their codes. What is hashed are the names, the distinct values and the sorted codes. `frame`: as
-    :func:`sfumato.table.databases.protocol.storable` returns it. `records`: int64 (n,): how many rows of the table each
-    stands for; None: one. The hash is that of all these. Cost O(n c + n log n) for n rows of c columns.
+    order of a hash of their codes. Hashed are the names, the distinct values and the sorted codes, each row as often as
+    `records` says.
     """
     height = frame.height if records is None else int(records.sum())
     digest = hashlib.sha256(json.dumps([height, frame.columns]).encode())
@@ -303,12 +302,10 @@ def _mark(shelf: Shelf, text: str, *, is_new: bool) -> dict[str, Any]:
 
 
 def save_in_database(release: Release, shelf: Shelf, *, overwrite: bool, ready: Ready | None = None) -> None:
-    """Write a release in one transaction.
+    """Write a release in one transaction, which replaces a release, where allowed, and never anything else.
 
-    `release`: its tables, description, report and policy are written. `overwrite`: replace a release that is there.
-    Anything else is never replaced. `ready`: called before the database commits, with what ``release.json`` says of the
-    first table, what that holds, and by what the release is found. Raises ``InputError`` when the schema is there and
-    may not be replaced, or the database refuses or goes away; nothing is changed then.
+    `ready`: called before the commit, with what ``release.json`` says of the first table, what that holds, and by what
+    it is found.
     """
     with _named(shelf):
         tables = release.published.tables
@@ -355,11 +352,9 @@ def check_stored_names(shelf: Shelf, frames: Collection[pl.DataFrame]) -> None:
 
 
 def stored_release(url: str, schema: str | None, *, grouped: bool = False) -> StoredRelease:
-    """Read a release from a database, at one state.
+    """Read a release from a database, at one state; refused when damaged so that nothing can be counted.
 
-    `grouped`: to be recounted: the database may count equal rows of a generalized table, so that each comes once.
-    Raises ``InputError`` when there is none, or the database cannot be read. Raises ``VerificationError`` when it is
-    damaged so that nothing can be counted.
+    `grouped`: to be recounted: equal rows of a generalized table come once.
     """
     shelf = Shelf.of(url, schema)
     with _named(shelf), shelf.connector.reading(shelf.address) as session:

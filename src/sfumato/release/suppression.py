@@ -25,11 +25,8 @@ from sfumato.recoding import Recoding
 def settle_suppression(partition: Partition, problem: Problem, recoding: Recoding) -> Partition:
     """Suppress whole classes, smallest first, until the suppressed records may be published as `recoding` says.
 
-    `partition`: a solution; its suppressed records carry −1. `problem`: models and limit. `recoding`: whether
-    suppressed records are removed or published as ``*``. Returns: the same one when nothing is suppressed or nothing
-    has to be added. Raises ``UnsatisfiableError`` when the limit does not allow it. Models that compare with the whole
-    table see another one when records go, so classes are judged anew by them. Cost O((n + s) log c) for c classes and s
-    pairs of class and sensitive value.
+    Models that compare with the whole table see another one when records go, so classes are judged anew by them. O((n +
+    s) log c).
     """
     suppressed = partition.suppressed
     if suppressed == 0:
@@ -60,9 +57,7 @@ def settle_suppression(partition: Partition, problem: Problem, recoding: Recodin
 def allowed_solution(problem: Problem, recoding: Recoding, solve: Callable[[Problem], Partition]) -> Partition:
     """Solve; where what is left out may not be published as `recoding` says, solve without leaving anybody out.
 
-    Anonymizers do not know whether suppressed records will stand in the table as one more class. `problem`, `recoding`:
-    as :func:`settle_suppression` takes them. `solve`: finds a solution of such a problem. Raises ``UnsatisfiableError``
-    when there is none.
+    Anonymizers do not know whether suppressed records will stand in the table as one more class.
     """
     partition = solve(problem)
     try:

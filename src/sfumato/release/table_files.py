@@ -40,11 +40,7 @@ def write_tables(
     codes: Codes = MappingProxyType({}),
     numbers: Mapping[str, Kind] = MappingProxyType({}),
 ) -> dict[str, TableFacts]:
-    """Write every table into a file named after it; return what ``release.json`` says of the files.
-
-    `codes` of labels are written where a column is published with its labels, and the format has codes. `numbers`: kind
-    of columns of numbers and dates; they are written as such where every label is one, in formats that have types.
-    """
+    """Write every table into a file named after it, where formats allow with codes and numbers; return its facts."""
     facts = {}
     for name, table in published.tables.items():
         frame = table if format == "csv" else table.with_columns(_as_numbers(table, numbers, format))
@@ -79,11 +75,7 @@ def _as_numbers(table: pl.DataFrame, numbers: Mapping[str, Kind], format: Format
 def read_published_files(
     folder: Path, description: Description, facts: Mapping[str, TableFacts]
 ) -> tuple[Published, tuple[Check, ...]]:
-    """Read every table and put them together; tell of each file whether it is the one that was written.
-
-    Raises ``VerificationError`` when a file is missing, or the tables contradict each other or the structure. Raises
-    ``SfumatoError`` when a file cannot be read as a table.
-    """
+    """Read every table and put them together; tell of each file whether it is the one that was written."""
     refuse_missing(folder, facts)
     tables = {name: _read_table(folder, entry, description) for name, entry in facts.items()}
     checks = tuple(
@@ -294,16 +286,9 @@ def text_checks(
     unknown: int = 0,
     folders: Collection[str] = (),
 ) -> tuple[Check, ...]:
-    """Tell whether a folder holds what was written and nothing else, and whether its report says what was recounted.
+    """Tell whether a folder holds what was written and nothing else, and its report what was `counted`.
 
-    * `mark`: the text of its ``release.json``.
-    * `tables`: names of the files that hold tables.
-    * `limit`: of suppression, as ``release.json`` says it.
-    * `counted`: what was recounted of the models that this version knows.
-    * `unknown`: number of the other models.
-    * `folders`: which of `tables` are folders of parts; others look into them.
-
-    Raises ``VerificationError`` when the hashes in ``release.json`` are none.
+    `unknown`: number of models that this version does not know. `folders`: which tables are folders of parts.
     """
     hashes = _hashes(mark, tables)
     wrong = tuple(_wrong_files(folder, tables, hashes, folders))

@@ -105,11 +105,7 @@ class Arguments:
 
 
 def policy_of_call(table: Table, arguments: Arguments, policy: Policy | None, seed: int | None) -> Policy:
-    """Return the one policy that a call means: that which it hands in, or that which its keywords say.
-
-    Raises ``PolicyError`` with everything that is no argument, and every field of which a policy and the call, or the
-    table, say different things.
-    """
+    """Return the one policy that a call means, handed in or said by keywords; or every field said twice."""
     given = [each for each in (arguments.models, policy) if isinstance(each, Policy)]
     arguments = replace(arguments, models=()) if isinstance(arguments.models, Policy) else arguments
     if policy is not None and not isinstance(policy, Policy):
@@ -126,12 +122,7 @@ def policy_of_call(table: Table, arguments: Arguments, policy: Policy | None, se
 
 
 def read_for_call(table: object, schema: object, policies: Sequence[Policy]) -> object:
-    """Return a table that has been read, or read what a call hands in, with the roles that it hands in beside it.
-
-    `table`: a table, or anything that can be read as one. `schema`: the roles of its columns, or None. `policies`: the
-    policies that the call gives. Raises ``PolicyError`` when the roles are given twice. Raises ``SfumatoError``: what
-    is wrong with the table.
-    """
+    """Return a table that has been read, or read what a call hands in, with the roles that it hands in beside it."""
     is_read = isinstance(table, Table)
     if schema is not None and policies and not is_read:
         raise PolicyError(f"schema: the policy gives the roles of the columns, too; {ONE_PLACE}")
@@ -380,9 +371,8 @@ def passing_problems(table: ReadTable) -> Iterator[tuple[str, str]]:
 def refuse_open_findings(table: ReadTable, policy: Policy, unread: Collection[str] = frozenset()) -> None:
     """Raise OpenFindings where something in a column stops a release, and nobody has said that it may stay so.
 
-    Of a policy that answers nothing, not even with an empty list, findings are told beside the result: it is of the
-    last version. `unread`: columns that reading asks about first. Raises ``PolicyError`` when an answer is to no
-    finding.
+    Of a policy without any answer findings are told beside the result: it is of the last version. `unread`: columns
+    that reading asks about first.
     """
     accept = policy.columns.accept
     raise_all(PolicyError, wrong_answers(accept))
@@ -418,11 +408,7 @@ def finding_notes(findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def passing_notes(table: ReadTable, published: Collection[str]) -> tuple[str, ...]:
-    """Tell of insensitive and sensitive columns that look as if they identified people, though their role is declared.
-
-    And of columns that are said to be published, and never are. `published` are the columns of the published tables. Of
-    sensitive columns only texts count: they are there to be analysed, and numbers may differ between all records.
-    """
+    """Tell of insensitive and sensitive texts that look as if they identified people, and of unpublished columns."""
     schema = table.schema
     private = [name for name in schema.sensitive if table.kinds[name] is Kind.CATEGORICAL]
     suspicious = {
@@ -495,11 +481,9 @@ def wished(
     names: Collection[str],
     records_of: Callable[[Wish], NDArray[np.bool_]],
 ) -> NDArray[np.int64] | None:
-    """Return what the person of each record wishes for in it, int64 (n,), 1 where nothing is; None: nobody wishes.
+    """Return what each record's person wishes for, 1: nothing; None: nobody wishes.
 
-    `own`: integers (n,): what a column says; None where there is none. `rules`: what each gives at least. `names`: the
-    columns of the table. `records_of`: tells which records a rule is about, bool (n,). Raises ``PolicyError`` when a
-    rule names a column that the table does not have, or a value that nobody has.
+    `rules`: what each gives at least.
     """
     if not rules and own is None:
         return None

@@ -51,11 +51,7 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def together(target: Path, audit: Path | None, around: Path | None, *, overwrite: bool) -> Iterator[tuple[Path, Path]]:
-    """Give a new folder, and the path of a private file to write; both take their places when the block ends well.
-
-    `target`: the folder, without links. `around`: a folder around the target that is given away: unfinished work lies
-    beside it. `overwrite`: replace what is there.
-    """
+    """Give a new folder, and the path of a private file to write; both take their places when the block ends well."""
     holder = _holder(_beside(target, around))
     lock = new_locked_folder(holder)
     private = None if audit is None else _holder(audit)
@@ -101,8 +97,7 @@ Decide = Callable[[dict[str, Any]], None]
 def beside_database(audit: Path, file: tuple[str, str] | None, *, overwrite: bool) -> Iterator[tuple[Path, Decide]]:
     """Give a private file to write, and what decides; it takes its place when the database holds what was decided.
 
-    Where the database is a `file`, of a kind and a path, what a kill leaves in it and beside it ends, too. Nobody else
-    puts an audit file into the folder from the decision to the end.
+    Of a database in a `file` what a kill leaves ends, too. Nobody else puts an audit file there meanwhile.
     """
     holder = _holder(audit)
     with _locked(holder), ExitStack() as stack:
@@ -141,11 +136,7 @@ def new_file(path: Path) -> Iterator[Path]:
 
 
 def settle(path: Path) -> list[str]:
-    """Bring what a killed run has left of a folder or file to its end; say what became of it.
-
-    Raises ``InputError`` when that cannot be known before something else is there again: a database, or a folder that
-    was moved.
-    """
+    """Bring what a killed run has left to its end, and say what became of it; or say what must be there again."""
     found, aside = [], False
     for holder in left(path):
         if holder.is_file() or holder.suffix == f".{SPILL}":
@@ -470,10 +461,8 @@ def no_release(folder: Path) -> str | None:
 def whole_folder(target: Path, *, overwrite: bool = False, around: Path | None = None) -> Iterator[Path]:
     """Give a new folder outside of `target`; it takes the target's place when the block ends well, or vanishes.
 
-    `target`: the folder to write. `overwrite`: replace a release folder that is already there. Anything else is never
-    replaced. `around`: a folder around the target that is given away: unfinished work lies beside that one. Raises
-    ``InputError`` when the target exists and may not be replaced, when its parent is missing, or when the disk is full
-    or refuses.
+    A release may be replaced, never anything else. `around`: a given folder around it, beside which unfinished work
+    lies.
     """
     with folder_and_audit(target, None, overwrite=overwrite, around=around) as (part, _):
         yield part

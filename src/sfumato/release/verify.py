@@ -66,11 +66,7 @@ class ReleaseFolder:
         return tuple(name for entry in self.files.values() for name in entry.columns)
 
     def read(self) -> tuple[Published, tuple[Check, ...]]:
-        """Read every table; tell of each file whether it is the one that was written.
-
-        Raises ``VerificationError`` when a file is missing, or the tables contradict each other or the structure.
-        Raises ``SfumatoError`` when a file cannot be read as a table.
-        """
+        """Read every table; tell of each file whether it is the one that was written."""
         return read_published_files(self.path, self.description, self.files)
 
 
@@ -85,11 +81,7 @@ class OpenedRelease:
 
 
 def read_release(release: object) -> OpenedRelease:
-    """Take a release, read a release folder or a release in a database, or take published tables as they are.
-
-    Raises ``InputError`` when it is none of these. Raises ``VerificationError`` when the folder or what the database
-    holds is damaged.
-    """
+    """Take a release, read a release folder or one in a database, or take published tables as they are."""
     if isinstance(release, Release):
         return OpenedRelease(release.published, release.description, PublishedPolicy(release.policy))
     if isinstance(release, Published) and not isinstance(release, type):
@@ -107,11 +99,7 @@ def read_release(release: object) -> OpenedRelease:
 
 
 def open_folder(folder: Path) -> ReleaseFolder:
-    """Read what a release folder says about itself.
-
-    Raises ``InputError`` when it is no release folder. Raises ``VerificationError`` when it is damaged, of a later
-    format, or a release of ratings.
-    """
+    """Read what a release folder says about itself; refused when damaged, of a later format, or of ratings."""
     return opened_folder(folder, mark_of(folder))
 
 
@@ -388,10 +376,7 @@ def recounted(
     audit: Path | None = None,
     population: Table | None = None,
 ) -> Verification:
-    """Recount a folder whose tables have been read, and which is not one of ratings; see :func:`verify`.
-
-    `mark`: the text of its ``release.json``. `published`, `integrity`: as ``opened.read()`` returns them.
-    """
+    """Recount a folder whose tables have been read, and which is not one of ratings; see :func:`verify`."""
     people = None if audit is None else _people_of(audit, opened, published.tables["data"].height)
     if opened.description.cells is not None:
         integrity = (*integrity, *loaded("sfumato.release.cell_file:cell_checks")(opened, published))

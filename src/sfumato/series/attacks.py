@@ -117,13 +117,10 @@ def covering(
     trees: Covers | None = None,
     came: Came | None = None,
 ) -> Covering:
-    """Find the classes that cover each person, whose values are text in columns named like labels.
+    """Find the classes that cover each person, by text in columns named like labels and, perhaps, when people came.
 
-    `labels`: what each class publishes. `people`: a row for each. `kinds`: how to read the columns. `trees`: the values
-    under each node of hierarchies. `came`: with which release each person came, int64 (n,), and the first and the last
-    one that each class names; None where that is not said. Space is halved as for classes that meet
-    (:func:`~sfumato.series.recount.meeting`): a person is a class of one value. People with equal values are looked up
-    once. Cost O(q c log c) for c classes and different people, where few classes cover a person.
+    Space is halved as for classes that meet (:func:`~sfumato.series.recount.meeting`): a person is a class of one
+    value; equal ones are looked up once. Cost O(q c log c), where few classes cover a person.
     """
     table = people.select(list(kinds))
     if came is not None:
@@ -235,10 +232,8 @@ class WaysThrough:
     def left(self, covers: Sequence[Covering], came: int) -> Left:
         """Return the rows of each value that are left to people who came with one release; float64 (n, v).
 
-        `covers`: for each release, which of its classes cover each person. `came`: the release, from 0. Of each value
-        as many rows as in the release that leaves fewest: those on some way through all releases, from the one with
-        which the person came, along classes that cover the person. Cost O(n v), and the edges between the classes that
-        cover a person.
+        Of each value as many as in the release that leaves fewest: those on some way through all releases, from the own
+        one, along classes that cover the person. O(n v), and the edges between these.
         """
         found = np.zeros((covers[0].count, self.width))
         if not len(self._release_of):
@@ -663,19 +658,11 @@ def attack_present(
     *,
     key_form: str | None = None,
 ) -> SeriesAttacks:
-    """Play the intersection of sensitive values on releases of whoever was there at the time.
+    """Play the intersection of sensitive values on releases, each with one sensitive column, of whoever was there.
 
-    `releases`: folders, the oldest first; at least two, each with one sensitive column. `originals`: for each release
-    the table of everybody who is in it. `key`: the column of these tables that says who a record is about. `reading`:
-    how to read these tables; None: as files of commas in UTF-8. `key_form`: which spellings of a key are one person's;
-    None: as `reading` says. Raises ``InputError`` when tables and releases do not fit each other, somebody is in a
-    table twice, or keys may be other spellings. Raises ``VerificationError`` when a release cannot be read. Raises
-    ``PolicyError`` when a release promises no number of different values, or has several sensitive columns.
-
-    The attacker knows the quasi-identifying values of one person, and in which releases the person is. In each of these
-    the sensitive value is one of those of the classes that cover the person, counterfeits among them; it is one that
-    all of them have. The attack falls short of somebody who knows everybody's values and so everybody's class. Cost O(n
-    · c · v) for each release.
+    The attacker knows the quasi-identifying values of one person, and in which releases the person is. The value is one
+    of those of the classes that cover the person, counterfeits among them, in each of these. It falls short of somebody
+    who knows everybody's values and so everybody's class. Cost O(n · c · v) for each release.
     """
     if len(releases) < 2:
         raise InputError("an attack on a series needs two releases or more")
@@ -768,12 +755,7 @@ def attack_with_keys(
     *,
     key_form: str | None = None,
 ) -> SeriesAttacks:
-    """Play what can be played where people are told apart by a key, and may leave.
-
-    `releases`, `originals`, `key`, `reading`, `key_form`: as :func:`attack_present`; releases that are of no common
-    series may have other columns. Raises ``InputError`` or ``VerificationError`` or ``PolicyError`` as of
-    :func:`~sfumato.series.attacks.attack_present`.
-    """
+    """Play what can be played where people are told apart by a key, and may leave."""
     if of_one_series([ReadRelease.of(path) for path in releases]):
         found = attack_present(releases, originals, key, reading, key_form=key_form)
         unplayed = Played(TRACING, 0, unplayed=PEOPLE_LEAVE), Played(COMPOSITION, 0, unplayed=ONE_SERIES)
@@ -791,20 +773,11 @@ def compose(
 ) -> SeriesAttacks:
     """Intersect the sensitive values of the classes that somebody can be in, over releases made independently.
 
-    `releases`: at least two folders of generalized tables. Quasi-identifying columns may differ; some sensitive column
-    must be in all of them. `originals`: for each release the table of everybody who is in it. `key`: the column of
-    these tables that says who a record is about. `reading`: how to read these tables. `key_form`: which spellings of a
-    key are one person's; None: as `reading` says. Returns: `promised` is the smallest number of different values that
-    the releases promise, and 2 where none promises any. People count whom no release alone leaves fewer than that.
-    `by_one_release` counts those whom one does, and `by_chance` those who would be left fewer if everybody's class in
-    the last release were that of the next person: a control, as an attacker who took somebody else's class would find
-    no more than that.
-
-    The attacker knows the quasi-identifying values of one person, and in which releases the person is. Cost O(n · c ·
-    v) for each release.
-
-    *Source.* S. R. Ganta, S. P. Kasiviswanathan, A. Smith, "Composition attacks and auxiliary information in data
-    privacy", KDD 2008.
+    `promised`: the smallest number of different values that releases promise, or 2. People count whom no release alone
+    leaves fewer. `by_one_release`: whom one does; `by_chance`: who would be, if everybody's class in the last release
+    were the next person's: a control. The attacker knows the quasi-identifying values of one person, and the person's
+    releases. Cost O(n · c · v) each. *Source.* S. R. Ganta, S. P. Kasiviswanathan, A. Smith, "Composition attacks and
+    auxiliary information in data privacy", KDD 2008.
     """
     if len(releases) < 2:
         raise InputError("an attack on a series needs two releases or more")

@@ -77,14 +77,9 @@ def read_batch(
     leave_out_known: bool = False,
     key_form: str | None = None,
 ) -> Batch:
-    """Read the newcomers, and put those who wait beside them.
+    """Read the newcomers, or `everybody`, and put those who wait beside them; all that is wrong is said at once.
 
-    `source`: as :func:`sfumato.read_table` takes it. `ledger`: of the series. `everybody`: whether people of earlier
-    releases belong into the table, too. `leave_out_known`: whether records of people who are in a release already are
-    left out. Else they are refused. `key_form`: what is answered about spellings of keys, from this table on. Raises
-    ``SfumatoError`` with everything that is wrong, at once: columns, types, values outside a hierarchy or domain,
-    people without a key, with two records where the series has one of each, or who are in a release already. Counts and
-    column names are shown, no value.
+    Who is in a release already is refused, or left out. `key_form`: what is answered about spellings, from now on.
     """
     known, label, errors = ledger.state.frozen, label_of(source, ledger.policy.source.table), list[SfumatoError]()
     policy = ledger.policy if known is None else known.settled(ledger.policy).beside(source)
@@ -141,12 +136,7 @@ def _without_known(
 
 
 def read_otherwise(policy: Policy, words: Mapping[str, Mapping[str, Any]]) -> Policy:
-    """Return a policy that reads one table as it is written, where it is not written like the first one.
-
-    `policy`: of the series. `words`: ``source``: keys of the policy's ``[source]``; ``written``: settings of columns,
-    such as their form of dates. Raises ``PolicyError`` when a column that is named is none of the quasi-identifying or
-    sensitive ones, or a setting is wrong.
-    """
+    """Return a policy that reads one table, its source and columns, as it is written, if not like the first."""
     source, written = words.get("source", {}), words.get("written", {})
     if not source and not written:
         return policy

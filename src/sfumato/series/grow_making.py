@@ -178,11 +178,7 @@ class _Everybody:
 
 
 def grow_release(work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Made:
-    """Make a release of everybody, whose classes took newcomers in; see :func:`~sfumato.series.grow_moves.grow`.
-
-    Raises ``UnsatisfiableError`` when the newcomers alone cannot satisfy the models. Raises ``InputError`` for
-    newcomers with numbers that two releases cannot be compared by.
-    """
+    """Make a release of everybody, whose classes took newcomers in; see :func:`~sfumato.series.grow_moves.grow`."""
     _refuse_huge(batch)
     refuse_too_few(batch)
     state = GrowingState.read(work.kept) if work.kept is not None else None

@@ -77,11 +77,7 @@ class KnownChains:
     def of(
         cls, chains: Joined, class_of: Numbers, points: Boxes, holders: Numbers, attributes: Sequence[EncodedAttribute]
     ) -> KnownChains:
-        """Read chains in codes.
-
-        `chains`: to the last release. `class_of`: see the class. `points`: what some people would publish alone.
-        `holders`: int64 (attributes, codes): which of them has the code, −1 nobody. `attributes`: of the table.
-        """
+        """Read chains to the last release in codes; `holders`: who of those in `points` has each code, −1 nobody."""
         order = np.argsort(chains.class_of, kind="stable")
         starts = np.searchsorted(chains.class_of[order], np.arange(int(class_of.max(initial=-1)) + 2))
         boxes = chains.boxes.take(order)
@@ -117,11 +113,7 @@ class KnownChains:
 
 
 def holders_of(table: EncodedTable) -> tuple[Numbers, NDArray[np.int32]]:
-    """Choose somebody for each code of each attribute.
-
-    Returns which of those who were chosen has the code, int64 (attributes, codes), −1 nobody; and a class for each of
-    them alone, int32 (n,), −1 for all others.
-    """
+    """Choose somebody for each code of each attribute, −1 nobody; and a class for each of them alone."""
     width = 1 + max((attribute.size for attribute in table.attributes), default=0)
     holders = np.full((len(table.attributes), width), -1, dtype=np.int64)
     alone, count = np.full(table.height, -1, dtype=np.int32), 0
@@ -230,11 +222,9 @@ def common_tree_node(tree: CutTree, first: Numbers, last: Numbers) -> Numbers:
 
 
 def tree_of_cuts(cuts: Numbers, members: Sequence[Numbers], codes: Numbers, ranged: Marks, width: int) -> Node:
-    """Return the tree of cuts that a search made of a whole table.
+    """Return the tree of cuts that a search made of a whole table; members' numbers become origins.
 
-    `cuts`: int64 (b, 4): see :meth:`~sfumato.anonymizers.mondrian.Mondrian.solve_with_cuts`. `members`: the people of
-    each class; their numbers become origins. `codes`: int64 (n, q). `ranged`: bool (q,): attributes whose codes have an
-    order, so that what neither side has goes to the nearer one. `width`: codes of an attribute, at most.
+    `ranged`: attributes whose codes have an order, so that what neither side has goes to the nearer one.
     """
     by_range = {(first, end): (attribute, middle) for attribute, first, middle, end in cuts.tolist()}
     root = Node()
@@ -535,12 +525,7 @@ def taken_back(
     *,
     all_pairs: bool = True,
 ) -> tuple[int, Followed]:
-    """Recount a candidate against every earlier release, and take back what fails somebody until nothing does.
-
-    `all_pairs`: False where the candidate is still to be changed, so that the last release is enough. Returns how many
-    mixed groups were taken back, and where everybody is in the end. Raises ``InputError`` when too little is left
-    though nothing is mixed: the earlier releases leave too little together themselves.
-    """
+    """Recount a candidate against every earlier release, or the last, and take back what fails until nothing does."""
     count = 0
     for number in range(ROUNDS):
         failing, followed = _failing(*guard.released(root), guard, all_pairs)

@@ -181,12 +181,10 @@ def _step(counts: list[int], m: int) -> tuple[int, int]:
 
 
 def split(matrix: Numbers, codes: Numbers, axes: Axes) -> Iterator[Numbers]:
-    """Cut a bucket in halves until one person of each value is left.
+    """Cut a bucket in halves until one person of each value is left, −1 for counterfeits, not all of them.
 
-    `matrix`: int64 (values, height): the people of each value, −1 for counterfeits, at the end of a line. `codes`:
-    int64 (n, q). `axes`: what codes lose. Yields: int64 (values,): a class, −1 for a counterfeit. At least one of it is
-    real, as one line has no counterfeits. Every line is sorted along the attribute with which both halves lose least,
-    the first of equal ones; counterfeits go right, where they lose nothing. Cost O(q n log n) for each halving.
+    Every line is sorted along the attribute with which both halves lose least, the first of equals; counterfeits, at
+    the end, lose nothing. O(q n log n) for each halving.
     """
     waiting = [matrix]
     while waiting:
@@ -403,12 +401,7 @@ MODELS = (KAnonymity, DistinctLDiversity, ProbabilisticLDiversity)
 
 
 def republish(work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Made:
-    """Make a release of everybody who is in now; see :func:`sfumato.series.invariant_making.keep_invariant`.
-
-    Raises ``PolicyError`` when the policy cannot be that of such a series. Raises ``InputError`` when the sensitive
-    value of somebody who was there before has changed, or is missing. Raises ``UnsatisfiableError`` when some could
-    only wait because of their value, or more counterfeits would be needed than are allowed.
-    """
+    """Make a release of everybody who is in now; see :func:`sfumato.series.invariant_making.keep_invariant`."""
     _refuse(batch.policy, batch.table, work.how.most_counterfeits)
     if earlier and work.kept is None:
         raise VerificationError("the ledger does not have the signatures of the people; put a copy of it back")

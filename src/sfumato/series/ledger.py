@@ -329,11 +329,7 @@ class Ledger:
 
     @classmethod
     def open(cls, folder: Path, series: SeriesFolder, cipher: LedgerCipher | None = None) -> Ledger:
-        """Read the ledger that belongs to a series.
-
-        Raises ``InputError`` when there is none, it is that of another series, or the key is missing or another one.
-        Raises ``VerificationError`` when it is damaged.
-        """
+        """Read the ledger that belongs to a series, with its key."""
         if not (folder / FILE).is_file():
             raise InputError(
                 f"{folder}: there is no ledger of a series here; name it with ledger= (on the command line --ledger). "
@@ -349,11 +345,7 @@ class Ledger:
 
     @classmethod
     def read(cls, folder: Path, cipher: LedgerCipher | None = None) -> Ledger:
-        """Read ``ledger.json``.
-
-        Raises ``InputError`` when it is encrypted and the key is missing or another one; or when it is not, and there
-        is a key. Raises ``VerificationError`` when it is damaged, or of a later format.
-        """
+        """Read ``ledger.json``, with a key if, and only if, it is encrypted."""
         damaged = VerificationError(f"{folder}: {FILE} is damaged; {STILL_POSSIBLE}")
         try:
             content = json.loads(_decrypted(folder, cipher, damaged))
@@ -406,10 +398,7 @@ class Ledger:
         return changed
 
     def recovered(self, folder: Path) -> Ledger:
-        """Finish or take back what a killed run had begun, and take away the files that belong to neither state.
-
-        `folder`: of the series. Raises ``VerificationError`` when the folder has other releases than the ledger.
-        """
+        """Finish or take back what a killed run had begun, and take away the files that belong to neither state."""
         series = SeriesFolder.open(folder)
         number = len((self.next or self.state).entries) + (self.next is None)
         recover(Path(os.path.realpath(series.release(number))))
@@ -505,11 +494,7 @@ def _decrypted(folder: Path, cipher: LedgerCipher | None, damaged: VerificationE
 
 
 def ledger_kept(series: Series) -> Ledger:
-    """Read the ledger of a series.
-
-    Raises ``InputError`` when there is none, it is that of another series, or its key is missing or another one. Raises
-    ``VerificationError`` when it is damaged.
-    """
+    """Read the ledger of a series."""
     return Ledger.open(series.ledger, SeriesFolder.open(series.folder), cipher_of(series.ledger_key))
 
 

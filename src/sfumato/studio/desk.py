@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,7 +31,7 @@ from sfumato.table.raw_table import RawTable, open_table
 from sfumato.table.schema import Attribute, Kind, Schema, is_measured
 
 if TYPE_CHECKING:
-    from sfumato.findings.review import Finding
+    from sfumato.findings.review import Finding, Profile, Review
     from sfumato.policy.policy import Policy
     from sfumato.release.verify import OpenedRelease
 
@@ -192,6 +193,7 @@ class Desk:
     lock: Any = field(default_factory=threading.RLock)  # held while something is counted or changed
     _sheet: TablePage | None = None
     _opened: dict[int, OpenedRelease] = field(default_factory=dict)
+    _reviewed: tuple[object, list[Finding], object, Review] | None = None
     _by_class: tuple[OpenedRelease, TablePage] | None = None
     _latest: int = 0
     _asked: tuple[object, list[str]] | None = None
@@ -291,7 +293,6 @@ class Desk:
     def findings(self) -> dict[str, list[Finding]]:
         """Return what stops a run of the draft, by column; nothing before there is a quasi-identifying one."""
         from sfumato.findings.answers import stopping
-        from sfumato.findings.review import profile_of
         from sfumato.release.task import promised_columns
 
         draft, shown = self.draft, [*self.draft.of_role("insensitive"), *self.draft.of_role("sensitive")]
@@ -303,17 +304,58 @@ class Desk:
         schema = Schema(quasi_identifying=quasi, sensitive=sensitive, insensitive=insensitive, accept=draft.accepted)
         promised = None if draft.problems() else promised_columns(draft.policy().to_models(), list(sensitive))
         with self.lock:
-            for name in shown:
-                declared = sensitive.get(name, Attribute())
-                if self._judged.get(name, (None,))[0] != (self.source, declared):
-                    read = profile_of(self.table.texts(name), self.table.reading_of(name), declared)
-                    self._judged[name] = ((self.source, declared), read)
-            profiles = [self._judged[name][1] for name in shown]
+            profiles = [self._profile(name, sensitive.get(name, Attribute())) for name in shown]
         found: dict[str, list[Finding]] = {}
         for finding in stopping(profiles, schema, promised):
             for name in finding.columns:
                 found.setdefault(name, []).append(finding)
         return found
+
+    def reviewed(self) -> Review:
+        """Return what each column seems to be, and all that was found in the table as it is read and described now.
+
+        Roles decide nothing here, so that changing one costs nothing.
+        """
+        from sfumato.findings.review import Review, judged, review
+
+        draft, names = self.draft, self.table.names
+        key = self.source, repr(sorted(draft.settings.items()))
+        with self.lock:
+            if self._reviewed is None or self._reviewed[0] != self.source:
+                whole = review(self.table)
+                self._reviewed = self.source, [each for each in whole.findings if not each.columns], None, whole
+            _, rows, known, found = self._reviewed
+            if known != key:
+                schema = Schema(
+                    quasi_identifying={name: draft.attribute(name) for name in names}, accept=draft.accepted
+                )
+                profiles = [self._profile(name, schema.quasi_identifying[name]) for name in names]
+                columns, findings = judged(profiles, schema)
+                found = Review(self.table.source, self.table.height, tuple(columns), (*rows, *findings))
+                self._reviewed = self.source, rows, key, found
+            return found
+
+    @property
+    def is_reviewed(self) -> bool:
+        """Whether a review costs next to nothing now."""
+        return self._reviewed is not None and self._reviewed[0] == self.source
+
+    def proposal(self) -> Draft:
+        """Return the setup that a review proposes: roles, kinds, marks of missing values and promises."""
+        from sfumato.policy.policy import Policy
+        from sfumato.policy.proposal import proposed_policy
+
+        text = proposed_policy(self.reviewed(), dict(self.draft.rest.get("source", {})))
+        return Draft.of_policy(Policy.from_mapping(tomllib.loads(text)), self.table.names)
+
+    def _profile(self, name: str, declared: Attribute) -> Profile:
+        from sfumato.findings.review import profile_of
+
+        if self._judged.get(name, (None,))[0] != (self.source, declared):
+            read = profile_of(self.table.texts(name), self.table.reading_of(name), declared)
+            self._judged[name] = ((self.source, declared), read)
+        profile: Profile = self._judged[name][1]
+        return profile
 
     def questions(self) -> dict[str, list[Question]]:
         """Return what reading would ask of each column that classes are made of, or that must stay hidden."""

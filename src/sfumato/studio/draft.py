@@ -120,6 +120,20 @@ class Draft:
             draft = draft.with_role(name, role)
         return draft
 
+    def with_proposal(self, other: Draft) -> Draft:
+        """Return the draft with what another says of undecided columns; promises and marks only where none stand."""
+        names = self.undecided
+        settings = {
+            name: other.settings[name] for name in names if name in other.settings and name not in self.settings
+        }
+        draft = replace(
+            self.with_roles({name: other.roles[name] for name in names}), settings={**self.settings, **settings}
+        )
+        for key in ("models", "source"):
+            if other.rest.get(key) and not (key == "models" and draft.rest.get(key)):
+                draft = draft.with_rest(key, other.rest[key])
+        return draft
+
     def with_setting(self, column: str, key: str, value: Any) -> Draft:
         """Return the draft with one setting of a column; None takes it away. Another kind takes the hierarchy away."""
         self._check(column)

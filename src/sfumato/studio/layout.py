@@ -203,16 +203,18 @@ class Question:
     answers: tuple[Answer, ...] = ()
 
     @classmethod
-    def of(cls, problem: str, table: RawTable) -> Question:
-        """Read a problem of the library with the open table."""
-        sentence = in_page_words(problem.removeprefix(f"{table.source}: "))
-        return cls(f"{sentence[:1].upper()}{sentence[1:]}", tuple(answers([problem], table.names)))
+    def of(cls, problem: str, table: RawTable, sentence: str = "") -> Question:
+        """Read a problem of the library with the open table; `sentence`: what the page says, where not all of it."""
+        shown = in_page_words((sentence or problem).removeprefix(f"{table.source}: "))
+        return cls(shown if sentence else f"{shown[:1].upper()}{shown[1:]}", tuple(answers([problem], table.names)))
 
 
 def answers(problems: Sequence[str], names: Sequence[str]) -> list[Answer]:
     """Return the answers that problems with a table name, each once; `names` are those of its columns."""
     found = [_answer(option, value) for line in problems for option, value in _OPTION.findall(line)]
-    return [one for one in dict.fromkeys(found) if one is not None and (not one.column or one.column in names)]
+    known = (one for one in dict.fromkeys(found) if one is not None and (not one.column or one.column in names))
+    # A remark stops nothing, so that nobody has to accept it.
+    return [one for one in known if one.option != "accept" or one.value in ACCEPTED]
 
 
 def _answer(option: str, reply: str) -> Answer | None:
@@ -238,9 +240,11 @@ def _of_setting(value: str) -> Answer | None:
             return Answer("numeric", column, "")
         case ("columns", _, str(column), "strays"), "missing":
             return Answer("strays-missing", column, "")
-        case ("columns", _, str(column), str(key)), text if key in OF_COLUMN:
+        case ("columns", _, str(column), str(key)), text if key in OF_COLUMN and not text.startswith(
+            ("TEXT", "NUMBER")
+        ):
             return Answer(key, column, text)
-        case ("source", str(key)), text if text and not text.startswith("TEXT") and key in OF_FILE:
+        case ("source", str(key)), text if text and not text.startswith(("TEXT", "NUMBER")) and key in OF_FILE:
             return Answer(key, "", text)
     return None
 

@@ -104,15 +104,11 @@ def parse_texts(
     form: WrittenForm = PLAIN,
     way: NumberStyle | None = None,
 ) -> Parsed:
-    """Read a column of text (String or Categorical) as `kind`, or as the kind that all its values agree on.
+    """Read a column of text as `kind`, or as the kind that all its values agree on; of categories distinct ones.
 
-    Only the distinct texts of a Categorical are looked at, so its cost is one gather per record.
-
-    `kind`: None reads it off the values: true and false are booleans; numbers without leading zeros are numeric (codes
-    like zip codes stay categories); ISO dates, and dates of a declared form, are dates; times of a declared form are
-    numeric; everything else is categorical. `missing`: texts that stand for a missing value, without blanks around
-    them; the empty text always does. `strip`: whether blanks around a value are dropped. `form`: how numbers and dates
-    are written. `way`: how the texts are read, where that is known already.
+    Read off: true and false are booleans; numbers without leading zeros are numeric (zip codes stay categories); ISO
+    dates, and dates of a declared form, are dates; times of one are numeric; all else is categorical. `missing`: texts
+    that stand for a missing value, besides the empty one. `way`: how the texts are read, where known.
     """
 
     def chosen(known: pl.Series) -> NumberStyle:
@@ -316,11 +312,7 @@ class Proposal:
 
 
 def proposals(known: pl.Series, share: float = 1.0) -> list[Proposal]:
-    """Find all forms in which every text, or a share of the distinct ones, reads as a number, a date or a time.
-
-    `known`: string: the texts, each at least once, none of them missing. `share`: of the distinct texts that must fit,
-    > 0. Cost that of a sample for each form, and O(d) for those that fit it.
-    """
+    """Find all forms in which every text, or a `share` of the distinct ones, reads as a number, a date or a time."""
     if known.is_empty():
         return []
     sample = plain_signs(known.head(_SAMPLE))
@@ -553,11 +545,7 @@ _FIRST_DAY, _LAST_DAY = date(1850, 1, 1), date(2100, 1, 1)
 def question_of_text(
     name: str, parsed: Parsed, general: WrittenForm, mask: Callable[[NumberStyle], pl.Series]
 ) -> InputError | Proposal | None:
-    """Say how a column is read of which no kind was declared, or ask where several ways are possible.
-
-    `parsed`: as it was read without being told more. `general`: what was said about the whole file. `mask`: tells which
-    records do not fit a way of reading; for the row of the first.
-    """
+    """Say how a column without a kind is read, or ask where several ways are possible; `mask`: who does not fit."""
     if parsed.kind is Kind.NUMERIC:
         is_plain = parsed.way == NumberStyle(Kind.NUMERIC) and general.decimal is None
         return _thousands(name) if is_plain and grouped_thousands(parsed.known) else None
@@ -657,11 +645,7 @@ def _about_forms(name: str, known: pl.Series) -> InputError | None:
 
 
 def question_of_codes(name: str, known: pl.Series) -> InputError | None:
-    """Ask about whole numbers of one length whose column is named as codes are, and about days of eight digits.
-
-    `name`: of a quasi-identifying column of which no kind was declared, and that was read as numbers. `known`: its
-    texts.
-    """
+    """Ask about whole numbers of one length in columns named as codes are, and about days of eight digits."""
     length = digits_each(known)
     if length is None:
         return None
@@ -906,12 +890,7 @@ def typed_column(column: pl.Series, kind: Kind | None, reading: ValueReading) ->
 
 
 def read_attribute(column: pl.Series, attribute: Attribute, reading: ValueReading) -> TypedColumn:
-    """Return a column as one of the types that a table may hold, and its kind.
-
-    `column`: as it came from the source. `attribute`: what was declared of it. `reading`: how values are read. Raises
-    ``InputError``: counting the values that are not of the declared kind, with the row of the first; or saying what to
-    declare.
-    """
+    """Return a column as one of the types that a table may hold, and its kind; or say what to declare."""
     if attribute.missing:
         reading = replace(reading, missing={*reading.missing, *attribute.missing})
     typed = _typed(column, attribute, reading)

@@ -126,33 +126,13 @@ _BLOCK = 1 << 15
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EncodedAttribute:
-    """What the codes of one attribute mean.
+    """What the codes of one attribute mean: `labels`, the text of each original value, without the missing one.
 
-    Attributes
-    ----------
-    name : str
-    kind : Kind
-    labels : polars.Series of String
-        Text of each original value in code order, length `size`; the missing value is not among them.
-    numbers : numpy.ndarray or None
-        float64 (size,): the value behind each code, rising, for numeric attributes (dates: days since 1970-01-01); None
-        otherwise. Also None when a hierarchy orders the codes.
-    hierarchy : Hierarchy or None
-        Its leaves are `labels`, in the same order.
-    has_missing : bool
-        Whether code `size` (missing) occurs.
-    domain_low : float
-        Low end of the domain of numbers, declared or of the data; 0 for categories.
-    domain_width : float
-        Normalizer of numeric ranges: highest − lowest of the declared domain or of the data; 0 when constant.
-    domain_size : int
-        Normalizer of value sets and subtrees: number of leaves, or of distinct values (declared or in the data;
-        a missing value that occurs counts as one).
-    weight : float
-    rounding : Rounding or None
-        On which grid intervals end, where that does not hang on these values; None: they decide.
-    order : tuple of str or None
-        All values that there may be in their declared order, of which `numbers` are the places; None: none is declared.
+    `numbers`, float64 (size,): the values of numbers and dates (days since 1970-01-01), rising; None for others, and
+    where a hierarchy, whose leaves are `labels`, orders the codes. `has_missing`: whether code `size` occurs.
+    `domain_low`, `domain_width`: of numbers, declared or of the data; 0 for categories, and when constant.
+    `domain_size`: leaves or distinct values, one for missing ones that occur. `rounding`: the grid on which intervals
+    end; None: these values decide. `order`: all values that there may be, declared.
     """
 
     name: str
@@ -264,26 +244,11 @@ class PeopleOfPopulation:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EncodedTable:
-    """Integer view of a table: all that anonymizers see.
+    """Integer view of a table: all that anonymizers see; n records, q quasi-identifying, s sensitive attributes.
 
-    Letters: n records, q quasi-identifying attributes, s sensitive attributes.
-
-    Attributes
-    ----------
-    attributes : tuple of EncodedAttribute
-        Quasi-identifying attributes in declared order, length q.
-    codes : numpy.ndarray
-        uint8, uint16 or uint32 (n, q), row-major; one width for all columns, the smallest that fits.
-    sensitive : tuple of EncodedAttribute
-        Sensitive attributes in declared order, length s.
-    sensitive_codes : numpy.ndarray
-        Same kinds of dtype, (n, s), row-major.
-    people : PeopleOfTable or None
-        Where records are people: `sensitive_codes` are then numbers of sets of codes. None: one code each.
-    apart : PeopleApart or None
-        Where classes are judged by their people, whose records may lie in several of them.
-    population : PeopleOfPopulation or None
-        Everybody who might be in the table, where a model speaks of them.
+    `codes`: the smallest of uint8, uint16 or uint32 that fits all (n, q), row-major; `sensitive_codes` likewise (n, s).
+    `people`: where records are people, sensitive codes are numbers of sets. `apart`: where classes are judged by people
+    who may be in several. `population`: everybody who might be in the table.
     """
 
     attributes: tuple[EncodedAttribute, ...]
@@ -316,16 +281,12 @@ class EncodedTable:
 
 
 def encode(table: Table, *, order: Order = "frequency") -> EncodedTable:
-    """Turn the quasi-identifying and sensitive columns of a table into integer codes.
+    """Turn the quasi-identifying and sensitive columns of a table into integer codes, aligned with its records.
 
-    `table`: checked table. `order`: how quasi-identifying categories without a hierarchy are numbered: by falling
-    ``"frequency"`` (ties in text order), or by ``"name"``. Sensitive ones are always numbered by name. Returns: aligned
-    with the records of `table`. Raises ``SfumatoError`` with the problems of all columns: infinite numbers and values
-    outside a declared domain (``InputError``), a domain of the wrong form (``SchemaError``), values that a hierarchy
-    does not cover (``HierarchyError``). Only column names, counts and row numbers are shown.
-
-    Cost O(n) for each column of categories, dates, booleans or whole numbers of a narrow range; O(n log d) for other
-    numbers with d distinct values.
+    `order`: how categories without a hierarchy are numbered: by falling ``"frequency"`` (ties in text order), or by
+    ``"name"``; sensitive ones always by name. Refused with the problems of all columns; only names, counts and row
+    numbers are shown. O(n) for each column of categories, dates, booleans or narrow whole numbers; O(n log d) for
+    others.
     """
     errors: list[SfumatoError] = []
     quasi = _coded(table, table.schema.quasi_identifying, order, errors)
@@ -365,11 +326,7 @@ def _coded(
 def encoded_attribute(
     name: str, kind: Kind, attribute: Attribute, distinct: Distinct, order: Order
 ) -> tuple[EncodedAttribute, NDArray[np.int64]]:
-    """Return what the codes of one attribute mean, and the code of each raw number of its values; int64 (r,).
-
-    Raises ``SfumatoError`` as :func:`encode`. Nothing but the values, their counts and raw numbers are looked at,
-    unless something is wrong.
-    """
+    """Return what the codes of an attribute mean, and the code of each raw number; by values and counts alone."""
     low, width, size = domain_extent(name, kind, attribute, distinct)
     declared = tuple(map(str, attribute.domain or ())) if attribute.kind is Kind.ORDERED else None
     if declared is not None:

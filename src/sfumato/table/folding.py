@@ -33,16 +33,12 @@ def fold(
 ) -> FoldedTable:
     """Make one record of all records of a person.
 
-    A quasi-identifying attribute that does not change keeps its code. One that does becomes two, of half the weight: of
-    the lowest and the highest code of each person where codes have an order or a tree, else of the two most frequent
-    ones; so that people are put together who reach equally far. Where it changes little it stays one attribute, of the
-    code in the middle. Whoever puts people into classes by these codes must publish what covers all of their records. A
-    sensitive code stands for the set of the person's values (:class:`PeopleOfTable`).
-
-    `people`: int32 (n,): the number of each record's person, none left out. `also`: uint64 (n,): a hash of what else
-    records hold, by which people are ordered who are alike in their codes. `wishes`: int64 (n,): the k that each
-    record's person wishes for; the largest of them is the person's. `wished_l`: the same for the l. People stand in an
-    order that depends on their records alone. Cost O((q + s) n log n).
+    A quasi-identifying attribute that does not change keeps its code. One that does becomes two, of half the weight:
+    the lowest and the highest code where codes have an order or a tree, else the two most frequent; so that people are
+    put together who reach equally far. Where it changes little it stays one, of the middle. Who makes classes by these
+    must publish what covers all records. A sensitive code stands for the set of the person's values
+    (:class:`PeopleOfTable`). The largest wish is the person's. People stand in an order of their records alone, those
+    alike by `also`. O((q + s) n log n).
     """
     person_of = numbered_by_content(table, people, (also, wishes, wished_l))
     order = rising_order(person_of)
@@ -71,11 +67,7 @@ def fold(
 def numbered_by_content(
     table: EncodedTable, people: NDArray[np.int32], more: Sequence[NDArray[np.generic] | None]
 ) -> NDArray[np.int32]:
-    """Give people numbers from 0 by what their records hold, whatever their keys and the input's order; int32 (n,).
-
-    `people`: int32 (n,): a number for each record's person. `more`: whole numbers (n,) that records hold beside their
-    codes. People who have the same records are interchangeable. Cost O(n log n).
-    """
+    """Give people numbers by what their records hold, and `more`, not by keys or order; int32 (n,). O(n log n)."""
     order = rising_order(people)
     starts = np.flatnonzero(np.diff(people[order], prepend=-1))
     by_content = np.argsort(_content_of(table, more, order, starts), kind="stable")

@@ -86,11 +86,8 @@ class Header:
 def checked_header(names: Sequence[str], schema: Schema, given: Collection[str] = ()) -> Header:
     """Refuse a source whose columns have ambiguous names, or that has none of the schema's.
 
-    `names`: of all columns, in order. `schema`: its names may be shown in messages. All others may be shown if `names`
-    seems certain to be a header: if at least two, and more than half, of the schema's columns are among them. `given`:
-    names that the caller gave, which may be shown too. Raises ``InputError`` when there are no columns or too many, or
-    names that repeat, are blank, look like patterns or hold control characters. Raises ``SchemaError`` when no column
-    of the schema is there.
+    The schema's and given names may be shown in messages; others only if this is surely a header: two, and more than
+    half, of the schema's columns are there.
     """
     if not names:
         raise InputError("there are no columns")

@@ -131,13 +131,7 @@ def refuse_of_tables(what: str, reading: Reading) -> None:
 
 
 def missing_texts(missing: object) -> frozenset[str]:
-    """Return the texts that stand for a missing value as a set.
-
-    Raises
-    ------
-    InputError
-        When they are not texts.
-    """
+    """Return the texts that stand for a missing value as a set."""
     texts = (missing,) if isinstance(missing, str) else missing
     if not isinstance(texts, Collection) or not all(isinstance(text, str) for text in texts):
         raise InputError("missing must be a text or a list of texts, for example '?' or ['?', 'NA']")

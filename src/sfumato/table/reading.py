@@ -301,12 +301,7 @@ def _typed(
 
 
 def read_population(source: object, table: Table, reading: Mapping[str, Any] = MappingProxyType({})) -> Table:
-    """Read a table of everybody who might be in `table`, with the same quasi-identifying columns.
-
-    `source`: a table, or what :func:`sfumato.read_table` reads. Other columns are not loaded. `table`: the table to
-    publish; its kinds and hierarchies are the population's, too. `reading`: how a file is read. Raises ``InputError``
-    with everything that is wrong: columns that are not there, values of another kind.
-    """
+    """Read everybody who might be in `table`, with its quasi-identifying columns, kinds and hierarchies, no others."""
     attributes = {
         name: Attribute(
             kind=table.kinds[name],

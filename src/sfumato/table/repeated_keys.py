@@ -60,10 +60,9 @@ def candidates(header: Header, schema: Schema) -> tuple[str, ...]:
 def repeated_key(columns: Sequence[pl.Series], schema: Schema, frame: pl.DataFrame) -> RepeatedKey | None:
     """Find the column that repeats as a key of people does; of several, the one with the most values.
 
-    An identifying column does when two records have the same value. Any other one of texts or whole numbers does when
-    its values repeat, though not often, and records of one value are alike in quasi-identifying attributes. `columns`:
-    those that :func:`candidates` names, as they were read. `schema`: the roles. `frame`: the columns of the table
-    itself. Cost O(n) for each column, and O(n log n) for each that repeats.
+    An identifying column does when two records have the same value. Another of texts or whole numbers does when values
+    repeat, not often, and their records are alike in quasi-identifying attributes. O(n) a column, O(n log n) where it
+    repeats.
     """
     found = []
     for column in columns:
@@ -104,11 +103,9 @@ def _alike(key: RepeatedKey, schema: Schema, frame: pl.DataFrame) -> bool:
 
 
 def _explained(people: NDArray[np.int32], column: pl.Series, several: NDArray[np.int64]) -> float:
-    """Return the share of an attribute's differences that lie between keys and not between the records of one.
+    """Return the share of an attribute's squared differences, or unequal values, that lies between keys; 0 where none.
 
-    Differences are squared ones of numbers, and unequal values of everything else. 0 where nothing differs, or where
-    numbers are too large to be squared. people : int32, the key of each record whose key several have; several : int64,
-    these records.
+    people : int32, the key of each record whose key several have; several : int64, these records.
     """
     if column.dtype.is_numeric() or column.dtype == pl.Date:
         values = column.to_physical().cast(pl.Float64).fill_null(strategy="mean").fill_null(0.0).to_numpy()

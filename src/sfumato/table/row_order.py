@@ -24,11 +24,7 @@ from sfumato.table.table import Table
 
 
 class NameOrder(NamedTuple):
-    """Compressed rows of labels, numbered by name. Letters: n records, m labels, z entries of all records.
-
-    order : int64 (m,), the number that each label had. labels : int32 (z,), rising inside a record. places : int64
-    (z,), where each entry stood. A record has as many entries as before.
-    """
+    """Rows of labels numbered by name: the number that each label had, and where each entry stood; none goes."""
 
     order: NDArray[np.int64]
     labels: NDArray[np.int32]
@@ -54,12 +50,7 @@ _COMPARED = 1 << 16
 
 
 def content_hash(codes: NDArray[np.unsignedinteger]) -> NDArray[np.uint64]:
-    """Return a fixed 64-bit hash of every row of codes; uint64 (n,).
-
-    Equal numbers have equal hashes in every version and on every machine, whatever the type of the codes. `codes`:
-    unsigned (n, q). The codes are added up, each times an odd number of its column, and the sum is stirred. Cost O(n ·
-    q).
-    """
+    """Return a fixed 64-bit hash of every row, equal in every version, on every machine, for every type; O(n · q)."""
     columns = np.arange(1, codes.shape[1] + 1, dtype=np.uint64)
     factors = hashed(columns * np.uint64(GOLDEN)) | np.uint64(1)
     hashes = np.empty(len(codes), dtype=np.uint64)
@@ -72,11 +63,9 @@ def content_hash(codes: NDArray[np.unsignedinteger]) -> NDArray[np.uint64]:
 def canonical_order(encoded: EncodedTable, table: Table | None = None) -> NDArray[np.int64]:
     """Return the records in an order that depends only on what they hold; int64 (n,).
 
-    They are sorted by the hash of their quasi-identifying codes, then by that of their sensitive codes, then by their
-    person where people are counted, then by the codes, and finally by the insensitive columns. Records with equal
-    quasi-identifying codes stand together. Records that are equal in everything are interchangeable, and keep their
-    order in the table. `table`: the table of these codes; None ignores insensitive columns. Cost O(n (q + s)) and two
-    sorts of n numbers; codes and insensitive columns are sorted only where the hashes are equal and they are not.
+    By the hash of quasi-identifying codes, of sensitive ones, the person where people count, then the codes, and last
+    the insensitive columns of `table`. Equal quasi-identifying codes stand together. Records equal in everything keep
+    their order. O(n (q + s)) and two sorts of n numbers.
     """
     rows = _sorted_inside(_unsorted(encoded.height), content_hash(encoded.codes))
     codes = encoded.codes
@@ -155,11 +144,9 @@ def hash_order(codes: NDArray[np.unsignedinteger]) -> NDArray[np.int64]:
 def collapsed(
     codes: NDArray[np.unsignedinteger],
 ) -> tuple[NDArray[np.unsignedinteger], NDArray[np.int64], NDArray[np.int32]]:
-    """Collapse equal rows into one row with a weight, in the order of :func:`hash_order`.
+    """Collapse equal rows into one with a weight, in the order of :func:`hash_order`; and the row of each record.
 
-    `codes`: unsigned (n, q), row-major. Returns: `distinct`: Same dtype (m, q); `weights`: int64 (m,): how often each
-    occurs; `record_of`: int32 (n,): the distinct row of each row. Cost O(n · q) and a sort of n plain numbers; rows are
-    compared whole. Memory 20 n bytes besides the result.
+    O(n · q) and a sort of n plain numbers; rows are compared whole. Memory 20 n bytes besides.
     """
     order, is_new = _in_hash_order(codes)
     record_of = np.empty(len(codes), dtype=np.int32)

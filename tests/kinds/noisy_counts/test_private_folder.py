@@ -345,6 +345,11 @@ def test_a_policy_says_what_a_call_says(tmp_path: Path):
     assert "counting" in sf.PrivatePolicy.json_schema()["properties"]
 
 
+def test_a_policy_that_asks_for_no_pairs_says_so():
+    said = {"model": {"epsilon": 1}, "columns": {"quasi-identifying": ["age"]}, "counting": {"two-way": 0}}
+    assert sf.PrivatePolicy.from_mapping(said).to_mapping()["counting"] == {"two-way": 0, "choice": "data"}
+
+
 def test_a_policy_names_every_mistake():
     columns = {"quasi-identifying": ["age"]}
     with pytest.raises(PolicyError) as caught:

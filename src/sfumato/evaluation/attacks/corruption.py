@@ -171,11 +171,7 @@ class Corruption(Checked):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _LeftOver:
-    """The groups without what is known to belong to others.
-
-    `taken`: float64 (g, v): records of each group and value that belong to people who are known. `taken_room`: float64
-    (p,): records of each pair's room that do. `own`: bool (m,): whose own record is among these.
-    """
+    """The groups without records of people who are known: `taken` by group and value, by pair, and whose are `own`."""
 
     groups: _GroupsOfPeople
     taken: NDArray[np.float64]
@@ -183,11 +179,7 @@ class _LeftOver:
     own: NDArray[np.bool_]
 
     def beliefs(self, people: NDArray[np.int64], truth: NDArray[np.int64]) -> Beliefs:
-        """Name the likeliest value that is left to each of some people.
-
-        `people`: int64: places of people; what is known of themselves is put back. `truth`: int64 (m,): everybody's
-        value; of these people it is read for scoring, and to put it back.
-        """
+        """Name the likeliest value left to each of some people; what is known of themselves is put back."""
         belief, right = np.zeros(len(people)), np.zeros(len(people))
         for some, shares in self._shares(people, truth):
             best = shares.max(axis=1)
@@ -269,10 +261,8 @@ _MOST_CELLS = 1 << 25
 class _GroupsOfPeople:
     """The groups of a release, and who may be in them.
 
-    `values`: The published sensitive values; their places are codes. `held`: float64 (g, v): records of each group with
-    each value. `sort_of`: int64 (m,): the sort of each person. `sort`, `group`: int64 (p,), sorted: all pairs of a sort
-    and a group that may hold it. `room`: float64 (p,): records of the group that may be of the sort. `shared`: Whether
-    all who fit a group share its room, as in a class; in a bucket a sort has rows of its own.
+    `held`, float64 (g, v): records by value. Pairs of a sort of people and a group that may hold it have `room`,
+    `shared` by all as in a class, or with rows of their own as in a bucket.
     """
 
     values: tuple[str | None, ...]

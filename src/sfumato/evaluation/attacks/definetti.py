@@ -415,13 +415,7 @@ def _column(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Guesses:
-    """Guesses about the first people.
-
-    `model`: What was learnt, for people in no bucket. `learnt`, `worlds`: ``person``, ``value``, ``chance``,
-    ``belief``: the likeliest answers of each person, by the learnt links and by the buckets alone (random worlds);
-    equally likely ones share the chance. The belief, by the learnt links, is the chance that any of the person's known
-    records has the value.
-    """
+    """Guesses about the first people: the likeliest answers by the learnt links and by random worlds; ties share."""
 
     model: NaiveBayes
     learnt: pl.DataFrame
@@ -450,13 +444,7 @@ def _guess(
     exact: int,
     taught: _Taught | None = None,
 ) -> _Guesses:
-    """Learn the links of each column and guess the values of people.
-
-    `buckets`: the release, read against records. `known_places`: int64 (r,): places of the records that are known.
-    `person`: int64 (r,): whose they are. `rounds`, `exact`: As for
-    :func:`sfumato.evaluation.attacks.definetti.learn_links`. `taught`: what other people
-    show, from which alone links are taken then.
-    """
+    """Learn the links of each column, from the buckets or what others teach, and guess the values of people."""
     stock, columns = buckets.stock, buckets.columns
     whole = len(columns) == 1
     links = [
@@ -579,12 +567,7 @@ _WIDEST = 40.0
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BucketStock:
-    """The sensitive values of the buckets.
-
-    Letters: b buckets, z pairs of a bucket and a value of it, a sensitive values. `starts`: int64 (b + 1,): pairs of
-    each bucket. `value_of`: int64 (z,): sensitive value of each pair, rising inside a bucket. `counts`: int64 (z,): its
-    count. `values`: The number a.
-    """
+    """The sensitive values of the buckets: b buckets, z pairs of one and a rising value of it, with its count."""
 
     starts: NDArray[np.int64]
     value_of: NDArray[np.int64]
@@ -619,11 +602,9 @@ class BucketStock:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _RowChances:
-    """Chances of rows to have the values of their bucket.
+    """Chances of rows to have the values of their bucket: e entries of a row and a pair of `BucketStock`.
 
-    Letters: n rows, e entries: pairs of a row and a value of its bucket. `row`, `pair`: int64 (e,): row of each entry,
-    and its pair of `BucketStock`. `chance`: float64 (e,). `tables`: float64 (d, a) for each attribute: expected rows
-    with value and sensitive value.
+    `tables`: float64 (d, a) for each attribute: expected rows with value and sensitive value.
     """
 
     row: NDArray[np.int64]
@@ -643,17 +624,12 @@ def learn_links(
     counts: Sequence[NDArray[np.float64]] | None = None,
     logs: NDArray[np.float64] | None = None,
 ) -> _RowChances:
-    """Learn the links between rows and sensitive values.
+    """Learn the links between rows and sensitive values by expectation maximization; 0 `rounds`: random worlds.
 
-    `bucket`: int64 (n,): bucket of each row; each bucket has as many rows as the stock has records. `codes`: int64 (n,)
-    for each attribute: values from 0. `sizes`: Number of values of each attribute. `rounds`: Of expectation
-    maximization; 0 leaves the chances that the buckets alone give (random worlds). `exact`: Buckets with at most this
-    many states are computed exactly, see :mod:`sfumato.kernels.linking`. `counts`: float64 (d, a) for each attribute:
-    people whose sensitive values are known, from whom alone it is learnt; or `logs`, float64 (n, a), what is learnt of
-    each row. Raises InputError when there are more than `MOST_ENTRIES` pairs of a row and a value of its bucket.
-
-    A row's own share in the counts is left out when its chances are computed, so that rare values do not confirm
-    themselves. Cost O(rounds · e · (attributes + rounds of scaling)).
+    Each bucket has as many rows as the stock has records; those of at most `exact` states are computed exactly, see
+    :mod:`sfumato.kernels.linking`. `counts`: people whose values are known, from whom alone it is learnt; or `logs`, of
+    each row. A row's own share in the counts is left out, so that rare values do not confirm themselves. Cost O(rounds
+    · e · (attributes + rounds of scaling)).
     """
     entries = int(np.diff(stock.starts)[bucket].sum())
     if entries > MOST_ENTRIES:

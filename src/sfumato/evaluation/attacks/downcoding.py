@@ -358,11 +358,7 @@ def tight_belief(shares: _Shares, records: int) -> _Shares:
 
 
 def rounded_belief(shares: _Shares, first: int, last: int, records: int) -> _Shares:
-    """Use that a value of the class is in the first bin of a rounded interval, and one in the last.
-
-    first, last : values in the first bin, and in the last one; together all if the interval is a single bin. By
-    inclusion and exclusion over the bins that may be empty. Cost O(w).
-    """
+    """Use that a value of the class is in the first bin of a rounded interval, and one in the last. Cost O(w)."""
     if first + last > len(shares):
         return shares
     bins = np.ones(len(shares), dtype=np.int64)
@@ -385,11 +381,10 @@ def branching_belief(shares: _Shares, child_of: NDArray[np.integer], records: in
 
 
 def uncut_belief(shares: _Shares, records: int, smallest: int) -> _Shares:
-    """Use, besides tight ends, that no cut leaves `smallest` records on both sides.
+    """Use, besides tight ends, that no cut leaves `smallest` records on both sides. Cost O(w · smallest²).
 
-    So fewer than `smallest` records lie below some value and fewer above it: all others share that middle value. If the
-    class has fewer than twice `smallest` records this says nothing, and only the tight ends remain. Cost O(w ·
-    smallest²).
+    So fewer lie below some value and fewer above it: all others share it. A class of fewer than twice `smallest` tells
+    its ends alone.
     """
     if records < 2 * smallest:
         return tight_belief(shares, records)
@@ -448,11 +443,7 @@ def uncut_region_belief(shares: _Shares, records: int, smallest: int) -> _Shares
 
 
 def _with_end(mass: _Shares, end: float, count: int) -> tuple[_Shares, _Shares]:
-    """Weigh `count` records beyond each middle value, of which one at least is at the end.
-
-    mass : float64 (w,), the joint share of the values beyond. Returns the weight of that, and the expected number of
-    records at the end given it; where nothing lies beyond, only no records weigh anything, and all of that.
-    """
+    """Weigh `count` records beyond each middle value, of which one at least is at the end; and how many are there."""
     ends = mass <= end * 1e-12
     if count == 0:
         return ends.astype(np.float64), np.zeros(len(mass))

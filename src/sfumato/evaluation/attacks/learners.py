@@ -71,12 +71,7 @@ class Answers:
 
     @classmethod
     def of(cls, values: pl.Series, records: NDArray[np.float64], *, numeric: bool, ranges: int) -> Answers:
-        """Take each published value as an answer, or equally filled ranges of many numbers.
-
-        `values`: Published sensitive values, repeated or not. `records`: float64, as long as `values`: records that
-        have each. `numeric`: Whether the original values are numbers. `ranges`: Most values that are distinguished if
-        they are numbers.
-        """
+        """Take each published value as an answer, or equally filled ranges of more than `ranges` numbers."""
         texts, codes = number_texts(values)
         if not numeric or len(texts) <= ranges:
             return cls(len(texts), {text: code for code, text in enumerate(texts)}, None)
@@ -133,12 +128,7 @@ _BINS = 32
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NaiveBayes:
-    """The trained classifier, and the people to judge.
-
-    Letters: m people, q attributes, a answers, d values or ranges of an attribute. `prior`: float64 (a,): records that
-    have each answer. `counts`: float64 (d, a) for each attribute: expected records with value and answer. `codes`:
-    int64 (m,) for each attribute: value of each person, −1 where nothing is known of it.
-    """
+    """The trained classifier, and the people to judge: records with each answer, and with value and answer; codes."""
 
     answers: Answers
     prior: NDArray[np.float64]
@@ -146,11 +136,7 @@ class NaiveBayes:
     codes: tuple[NDArray[np.int64], ...]
 
     def shares(self, rows: NDArray[np.integer] | slice) -> NDArray[np.float64]:
-        """Return how likely each answer is for some people: float64 (people, a), sums of 1.
-
-        Each chance of a value, given the answer, is drawn towards the value's share of all records, with the weight of
-        one record.
-        """
+        """Return how likely each answer is for some people; chances are drawn to the value's share by one record."""
         smoothed = self.prior + 1 / max(1, len(self.prior))
         logs = np.tile(np.log(smoothed / smoothed.sum()), (len(self.codes[0][rows]), 1))
         for counts, codes in zip(self.counts, self.codes, strict=True):
@@ -163,13 +149,7 @@ class NaiveBayes:
 
 
 def naive_bayes(published: Published, people: Table, sensitive: str, *, recoding: Recoding, ranges: int) -> NaiveBayes:
-    """Train on a release and read the people to judge.
-
-    `published`: A release of any kind with that sensitive attribute. `people`: Only their quasi-identifying values are
-    read. `recoding`: How a generalized table was published. `ranges`: If there are more distinct numbers than this,
-    they are predicted in as many ranges. Raises InputError when the release and the people share no quasi-identifying
-    attribute. Cost O((n + codes · a) · q) for n published records.
-    """
+    """Train on a release of any kind and read the people to judge; O((n + codes · a) · q) for n records."""
     numeric = people.frame.schema[sensitive].is_numeric()
     if isinstance(published, PublishedTable):
         return _of_labels(published, people, sensitive, recoding, numeric, ranges)
@@ -334,14 +314,9 @@ def boosted_trees(
 ) -> BoostedTrees:
     """Train trees on a release and judge people by their quasi-identifying values.
 
-    `published`: A release of any kind with that sensitive attribute. `people`: m people. Their quasi-identifying values
-    are read; of the sensitive ones only which there are. `recoding`: How a generalized table was published.
-    `generator`: Draws original values for labels, and combines what stands in one bucket. Raises PolicyError when
-    scikit-learn is not installed. Raises InputError when cells of the release cannot be read.
-
-    The rows to learn from are five possible tables behind the release: a generalized cell is an original value that it
-    may stand for, drawn evenly, and parts of a bucket are combined at random. At most 60 rounds of trees with eight
-    leaves on histograms of values. Cost O(60 · a · n · q) for n records.
+    They learn from five possible tables behind the release: a generalized cell is an original value that it may stand
+    for, drawn evenly, and parts of a bucket are combined at random. At most 60 rounds of trees with eight leaves. Cost
+    O(60 · a · n · q).
     """
     boosting = _boosting()
     domains = domains_of(encode(people))
@@ -424,12 +399,10 @@ def _texts(domain: AttributeDomain, values: NDArray[np.generic]) -> pl.Series:
 def known_from_others(
     cohort: Cohort, sensitive: str, *, ranges: int, trees: np.random.Generator | None = None
 ) -> Beliefs | None:
-    """Train naive Bayes on the control group with its true values, and judge the people in the data.
+    """Train on the control group with its true values, naive Bayes or `trees`, and judge the people in the data.
 
-    `cohort`: Everybody on whom the attack is tried. `ranges`: If there are more distinct numbers than this, as many
-    equally filled ranges of the control group are named. `trees`: If given, gradient-boosted trees are trained instead,
-    with its draws. Result: Of the people in the data; None without a control group. It is the learner that attackers
-    train on a release, :mod:`sfumato.evaluation.attacks.learners`, on values as they are. Cost O((n + m · a) · q).
+    The learner that attackers train on a release, on values as they are. None without a control group. Cost O((n + m ·
+    a) · q).
     """
     if not cohort.outsiders:
         return None
@@ -449,12 +422,7 @@ def known_from_others(
 def beliefs_of(
     shares: NDArray[np.float64], owner: NDArray[np.int64], truth: NDArray[np.int64], person: NDArray[np.int64]
 ) -> Beliefs:
-    """Name the likeliest answer of each person by what is believed of their known records together.
-
-    `shares`: float64 (r, a): belief in each answer for each known record. `owner`: int64 (r,): whose they are, of m
-    people. `truth`, `person`: int64 (n,): the right answer of every record, and whose it is; the named answer is right
-    if any has it.
-    """
+    """Name the likeliest answer of each person by the beliefs in known records; right if any record has it."""
     people = int(person.max(initial=-1)) + 1
     sums, none = np.zeros((people, shares.shape[1])), np.ones((people, shares.shape[1]))
     np.add.at(sums, owner, shares)

@@ -63,13 +63,10 @@ from sfumato.table.header import columns_of
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Links:
-    """What m people link to.
+    """What m people link to: how many `candidates` the attacker picks from, and how many of them are theirs (`own`).
 
-    `candidates`: int64 (m,): published records that the attacker picks one of: they fit, or are nearest. `own`: int64
-    (m,): those of them that are the person's, judged by everything that linking does not use. `sole`: bool (m,):
-    whether the attacker can tell that no candidate is anybody else's. `prior`: float64 (m,): share of all published
-    records that agree with one of theirs in this way, on average. `expected`: float64 (m,): candidates that would be
-    judged the person's own by chance. `distances`: float64 (m,): how far the nearest records are, if these were wanted.
+    `sole`: whether the attacker can tell that none is anybody else's. `prior`: share of records that agree so, on
+    average. `expected`: candidates that would be judged their own by chance.
     """
 
     candidates: NDArray[np.int64]
@@ -90,12 +87,7 @@ def exact_links(
     *,
     together: bool = False,
 ) -> Links:
-    """Count the records whose every value covers the person's.
-
-    `published`: n records with the columns `names`. `names`: What the attacker knows of each record. `keys`: String
-    (n,): as :func:`sfumato.evaluation.attacks.people.key_of` makes them of the published records. `together`: Whether
-    all rows of a person lie in one class; else each row lies in any class that covers it.
-    """
+    """Count the records whose every value covers the person's, by `keys`; `together`: in one class for all rows."""
     reading = read_links(published, victims, names, keys, recoding)
     if not together and not victims.alone:
         # Codes of what is known need not be those of what is in the data.
@@ -217,13 +209,10 @@ _Widened = tuple[list[RegisterAttribute], PublishedClasses]
 def widened(
     known: Sequence[RegisterAttribute], publication: PublishedClasses, owner: NDArray[np.int64], people: int
 ) -> _Widened:
-    """Repeat attributes, so that one vector holds what is known of a person.
+    """Repeat attributes, so that one vector holds what is known of a person; `UNKNOWN` fills up.
 
-    `known`: What is known of r records, one entry for each attribute. `owner`: int64 (r,): the person of each record.
-    `people`: Number of people m. `known`: Of m people; `UNKNOWN` fills up. Where everybody has one record, the same as
-    before. `publication`: With a label of each class for each of them. Where each label covers one run of codes, the
-    lowest and the highest code stand for all of a person. Cost O(r log r) for each attribute, and memory m times the
-    most different values that somebody has.
+    Where each label covers one run of codes, the lowest and the highest stand for all of a person. Cost O(r log r) for
+    each attribute, and memory m times the most different values that somebody has.
     """
     repeated, places = [], []
     for place, one in enumerate(known):
@@ -372,11 +361,7 @@ def score_links(
     figures: Mapping[str, float],
     picks: Picks | None = None,
 ) -> tuple[AttackResult, ...]:
-    """Return two results: who was found with certainty, and who by picking one of the candidate records.
-
-    `links`: Of m people. `names`: What the attacker knows of them. `attack`, `fit`: Name of the attack, and the words
-    for how its records match a person. `picks`: What is picked from, if that is not every candidate.
-    """
+    """Return two results: who was found with certainty, and who by picking one of the candidate records."""
     inside = victims.inside
     candidates, own, prior = links.candidates[inside], links.own[inside], links.prior[inside]
     people = len(candidates)
@@ -462,12 +447,7 @@ class Picks:
 
 
 def picks_of(reading: LinkReading, truth: LinkReading, row_of: NDArray[np.int64]) -> Picks | None:
-    """Pick among the records of the densest class that fits each person.
-
-    `reading`: The release, read against what is known of m people, one record of each. `truth`: The same, read against
-    all original records. `row_of`: int64 (m,): the original record of each person, −1 for who has none. Result: None if
-    every class that fits anybody is one of the densest, or if too many classes fit.
-    """
+    """Pick among the records of the densest class that fits each person; None: each one is densest, or too many."""
     publication = reading.publication
     pairs, original = list_pairs(publication, reading.known), list_pairs(truth.publication, truth.known)
     if pairs is None or original is None:
@@ -512,11 +492,7 @@ _STEPS = 1 << 27
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CoveringPairs:
-    """All pairs of a distinct vector of values and a class that covers it.
-
-    `vector_of`: int32 (m,): the vector of each person. `vectors`: int32 (v, q): codes, `UNKNOWN` where nothing is
-    known. `vector`, `owner`: int64 (p,), sorted: the vector and the class of each pair.
-    """
+    """All pairs of a distinct vector of values, as each person has it, and a class that covers it, sorted."""
 
     vector_of: NDArray[np.int32]
     vectors: NDArray[np.int32]
@@ -537,12 +513,7 @@ def list_pairs(publication: PublishedClasses, known: Sequence[RegisterAttribute]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClassChances:
-    """How likely each original record is in each class, as far as what is published determines it.
-
-    `sort_of`: int64 (records,): records with one vector and one key are of one sort. `sort`, `owner`: int64, sorted:
-    all pairs of a sort and a class that may hold it. `chance`: float64: chance that a record of the sort is in the
-    class.
-    """
+    """How likely each sort of original records, of one vector and key, is in each class that may hold it."""
 
     sort_of: NDArray[np.int64]
     sort: NDArray[np.int64]
@@ -552,11 +523,7 @@ class ClassChances:
     def chance_in(
         self, row_of: NDArray[np.int64], person: NDArray[np.int64], owner: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return the chance that each person's record is in one of the classes that are named for them.
-
-        `row_of`: int64 (m,): the original record of each person, −1 for who has none. `person`, `owner`: int64: all
-        pairs of a person and a class that is named, each once. Result: float64 (m,).
-        """
+        """Return the chance that each person's record is in one of the classes that are named for them."""
         width = int(max(owner.max(initial=0), self.owner.max(initial=0))) + 1
         there = row_of[person] >= 0
         sort, person, owner = self.sort_of[row_of[person[there]]], person[there], owner[there]
@@ -571,14 +538,10 @@ class ClassChances:
 def spread_originals(reading: LinkReading, pairs: CoveringPairs) -> ClassChances:
     """Spread original records over the classes that fit them; for scoring alone.
 
-    `reading`: The release, read against all original records, with the keys of these. Published and original records
-    are never matched one to one. Where several classes fit a record, its chances are those of the most even spread that
-    agrees with everything published: each record is somewhere, and each class has as many records of a key as it shows
-    (iterative proportional fitting). Where keys tell records apart, that is the truth. Records that were left out are
-    spread, too. Nothing of what the attacker believes enters.
-
-    Cost O(p) for each of at most 500 rounds, fewer where pairs are many. Each ends with as many records in each class
-    as it shows.
+    Records are never matched one to one. Where several classes fit, chances are those of the most even spread that
+    agrees with everything published: each record is somewhere, and each class has as many of a key as it shows
+    (iterative proportional fitting). Where keys tell records apart, that is the truth. Those left out are spread, too.
+    Nothing that the attacker believes enters. O(p) for each of at most 500 rounds.
     """
     publication, width = reading.publication, len(reading.publication.values)
     numbers = pairs.vector_of.astype(np.int64) * (width + 1) + reading.own + 1

@@ -461,12 +461,7 @@ def fits(
 def fitting_records(
     published: pl.DataFrame, person: pl.DataFrame, schema: Schema, *, recoding: Recoding | None = None
 ) -> pl.DataFrame:
-    """Return the published records that fit one person of a register.
-
-    `schema`, `recoding`: As for :func:`sfumato.evaluation.attacks.linking_attack.linking_attack`, whose rules apply
-    here, too. Result: Rows of `published`, in their order. Raises InputError when `person` is not one row, shares no
-    attribute with `published`, or has a value of another kind. Cost O(n · q).
-    """
+    """Return the published records, by row, that fit one person of a register. Cost O(n · q)."""
     shared = register_attributes(published, person, schema)
     if person.height != 1 or not shared:
         raise InputError("person: give one row that shares a quasi-identifying column with the published table")

@@ -192,11 +192,7 @@ _HALVINGS = 60
 
 @dataclass(frozen=True)
 class Discrimination:
-    """How often a member has a higher score than an outsider.
-
-    `area`: Chance that a member picked at random has a higher score than an outsider picked at random, ties by halves:
-    the area under the ROC curve. `members`, `outsiders`: People in both groups, at least one each.
-    """
+    """How often a member drawn has a higher score than an outsider drawn, ties by halves: the area under the curve."""
 
     area: float
     members: int
@@ -215,9 +211,8 @@ class Discrimination:
     def interval(self) -> tuple[float, float]:
         """95 % interval of the area: all areas whose spread allows the observed one.
 
-        The spread is that of Hanley and McNeil (1982) with the group sizes averaged (Newcombe 2006, method 5); solved
-        for the area like Wilson's interval, so that an area of 0 or 1 has an interval too. Ties make it too wide rather
-        than too narrow.
+        The spread of Hanley and McNeil (1982) with group sizes averaged (Newcombe 2006, method 5), solved for the area.
+        Ties make it too wide.
         """
         return self._end(0.0), self._end(1.0)
 
@@ -243,12 +238,7 @@ class Discrimination:
 def accepted(
     members: NDArray[np.float64], outsiders: NDArray[np.float64], false_positives: float
 ) -> tuple[float, float]:
-    """Count the members and outsiders whose scores pass when at most a given share of the outsiders may.
-
-    Of those with the score at which the share would be exceeded, a part is counted, as if a coin were thrown for each,
-    so that the share is reached exactly: both counts are sums of chances. `members`, `outsiders`: float64 scores, at
-    least one each. `false_positives`: Share of the outsiders that may pass, from 0 to 1. Cost O(n log n).
-    """
+    """Count members and outsiders whose scores pass when at most a share of outsiders may, as chances where tied."""
     # A product such as 0.29 · 100 falls short of the whole number that it stands for.
     allowed = false_positives * len(outsiders) + 1e-9
     if allowed >= len(outsiders):
@@ -309,11 +299,7 @@ def _of_pieces(pieces: Sequence[ExactPart], people: Table, sensitive: bool) -> N
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _PieceEvidence:
-    """What one piece says about the people.
-
-    `held`: int64 (m,): vector of each person. `shares`: ``vector``, ``bucket``, ``share``: of the rows in the bucket
-    that agree on what was seen in pieces before, the share with the whole vector.
-    """
+    """What one piece says: each person's vector, and of rows in a bucket that agree so far, the share with it."""
 
     held: NDArray[np.int64]
     shares: pl.DataFrame
@@ -361,13 +347,7 @@ def _degree(first: ExactPart, parts: Sequence[_PieceEvidence]) -> NDArray[np.flo
 
 
 def _nearness(published: RandomizedTable, people: Table, *, sensitive: bool, threads: int) -> NDArray[np.float64]:
-    """Score each person by the distance to the nearest published record, negated.
-
-    `published`: n records. `people`: m people with original values. `sensitive`: Whether the sensitive values of the
-    people are known, too. Result: float64 (m,): 0 if a record is equal, otherwise below 0. Raises InputError when
-    release and people share no attribute. Distances are those of
-    :class:`~sfumato.evaluation.attacks.nearest_linkage.NearestLinkage`, and so is the cost.
-    """
+    """Score each person by the distance to the nearest record, as NearestLinkage measures it, negated; 0: equal."""
     settings = {**people.schema.quasi_identifying, **(people.schema.sensitive if sensitive else {})}
     names = [name for name in settings if name in published.data.columns and name in people.frame.columns]
     if not names:

@@ -54,10 +54,8 @@ from sfumato.table.table import Table
 class WorldCells:
     """Groups of people by the values of their class, so that beliefs fit into one small table.
 
-    `group_of`: int32 (n,): group of each person. `class_of_group`: int32 (g,): class of each group. `members`: int64
-    (g,): people in each group. `place`: int64 (c · v,): place of each sensitive value (row-major by class) among those
-    of the class, −1 for others. `width`: Number of places w: the most different values that a class has. `counts`:
-    int64 (c, w): how often each value occurs in its class.
+    `place`, int64 (c · v,): place of each value, row-major by class, among those of the class, −1 for others; `width`:
+    the most of a class.
     """
 
     group_of: NDArray[np.int32]
@@ -108,12 +106,7 @@ class WorldCells:
 def world_cells(
     classes: NDArray[np.int32], codes: NDArray[np.integer], values: NDArray[np.int64], value_count: int
 ) -> WorldCells:
-    """Set up the table of groups and values.
-
-    `classes`: int32 (n,): class of each person, ``0 .. c-1``. `codes`: Integers (n, q): quasi-identifying values.
-    `values`: int64 (n,): sensitive values that the published table shows in each person's class, in any order inside a
-    class. `value_count`: Number of sensitive values v.
-    """
+    """Set up the table of groups and values, which the published table shows in each class, in any order."""
     group_of, groups = group_records(np.column_stack([classes, codes.astype(np.int64)]))
     count = int(classes.max()) + 1
     per_class = np.bincount(classes * value_count + values, minlength=count * value_count)
@@ -141,11 +134,7 @@ def world_count(cells: WorldCells, most: int) -> int:
 
 
 def every_world(classes: NDArray[np.int32], kinds: NDArray[np.integer]) -> Iterator[NDArray[np.int64]]:
-    """Yield every world once: for each person, the place of a person of the same class whose values they take.
-
-    `classes`: int32 (n,). `kinds`: Integers (n,): equal for people with the same sensitive values, whose exchange makes
-    no difference.
-    """
+    """Yield every world once: whose place, in the same class, each takes; equal `kinds` make no difference."""
     members = [np.flatnonzero(classes == each) for each in range(int(classes.max()) + 1)]
     choices = [list(_arrangements(kinds[people].tolist(), people.tolist())) for people in members]
     for chosen in product(*choices):
@@ -206,11 +195,7 @@ def _arrangements(kinds: Sequence[Hashable], sources: list[int]) -> Iterator[lis
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bundles:
-    """The records of each person in each class.
-
-    `of_record`: int32 (n,): the bundle of each record. `class_of`, `owner`, `sizes`: int64 (u,): the class, the person,
-    and the number of records of each bundle. `published`: Whether a reader sees which rows are a bundle.
-    """
+    """The records of each person in each class; `published`: whether a reader sees which rows are a bundle."""
 
     of_record: NDArray[np.int32]
     class_of: NDArray[np.int64]
@@ -256,13 +241,7 @@ class Bundles:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _PeopleCells:
-    """Groups of people by sensitive values: what :class:`WorldCells` is for records.
-
-    `group_of`: int32 (p,): group of each person. `members`: int64 (g,): people in each group. `width`: Number of
-    sensitive values w. `shares`: float64 (g, w): the chance to have each value in a random world. `owner`: int64 (n,):
-    the person of each record. `starts`, `classes`: int64: where the classes of each group begin, and the classes, each
-    once.
-    """
+    """Groups of people by sensitive values: what :class:`WorldCells` is for records; `classes` of each group once."""
 
     group_of: NDArray[np.int32]
     members: NDArray[np.int64]
@@ -304,11 +283,7 @@ class _PeopleCells:
 
 
 def people_cells(bundles: Bundles, codes: NDArray[np.integer], values: NDArray[np.int64]) -> _PeopleCells:
-    """Set up the table of groups and values.
-
-    `bundles`: The records of each person in each class. `codes`: Integers (n, q): quasi-identifying values. `values`:
-    int64 (n,): sensitive values.
-    """
+    """Set up the table of groups and values, of the records of each person in each class."""
     width = int(values.max()) + 1
     owner = bundles.owner[bundles.of_record]
     group_of = _alike(owner, np.column_stack([bundles.class_of[bundles.of_record], codes.astype(np.int64)]))
@@ -402,12 +377,7 @@ _STEADYING = 2.0
 
 @dataclass(eq=False, repr=False)
 class WorldTally:
-    """Counts of the worlds that were tried, cell by cell.
-
-    `brought_back`: The shares of classes that came back, added up over the worlds. `alive`: float64 (g,): worlds that
-    were accepted for each group: all its classes came back. `all`, `accepted`: float64 (g, w): how often a member of
-    each group had each value, in all worlds and in those accepted.
-    """
+    """Counts of the worlds that were tried: those in which all classes of a group came back, and values in these."""
 
     cells: Cells
     tried: int
@@ -480,12 +450,7 @@ class _Cuts(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SliceGame:
-    """The records of a sliced table, as the algorithm sees them.
-
-    `made`: What the algorithm makes of the original. `names`: Sensitive attributes, length s. `group_of`: int32 (n, s):
-    of each sensitive attribute the records whose values may be exchanged: those of one bucket that agree in what is
-    known of its column.
-    """
+    """The records of a sliced table; `group_of`: whose values may be exchanged, in one bucket with one known column."""
 
     solver: _Cuts
     problem: Problem
@@ -580,11 +545,9 @@ class SliceGame:
         return problem, replace(self.table, frame=moved)
 
     def walk(self, settling: int, sweeps: int, seed: int) -> Iterator[NDArray[np.int64]] | None:
-        """Search worlds in which even cuts fall as they did; of one sensitive attribute everybody's value in each.
+        """Search worlds in which even cuts fall as they did; None where there is none, or too many borders.
 
-        Each sweep proposes as many exchanges as there are records; after `settling` ones it is as cold as it gets, and
-        the `sweeps` after these are handed out. It starts with the values of each bucket dealt out at random. None
-        where there is no even cut, or too many borders.
+        Each sweep proposes as many exchanges as there are records, ever colder; those after `settling` are handed out.
         """
         even = self._even_cuts()
         if even is None or len(self.names) > 1:
@@ -809,12 +772,7 @@ def models_of(entries: Sequence[Mapping[str, Any]], attack: str) -> tuple[Privac
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Behind:
-    """Who the records are about, where promises are about people.
-
-    `numbers`: int32 (n,): the person of each record. `together`: Whether all records of a person share one class.
-    `carried`: uint64 (n,): a hash of what records hold beside their quasi-identifying codes, by which people are
-    ordered.
-    """
+    """Who the records are about; `carried`: a hash of what they hold besides codes, by which people are ordered."""
 
     numbers: NDArray[np.int32]
     together: bool
@@ -1219,12 +1177,10 @@ _MOST_CELLS = 1 << 25
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _ClassGame:
-    """The records in sure classes, as the algorithm sees them.
+    """The records in sure classes, as the algorithm sees them, and the people behind them, where these are promised.
 
-    `problem`: Of these n records. `behind`: The people behind them; None where promises are about records, each of
-    which is taken for a person. `classes`: int32 (n,): their classes, numbered from 0 again. `everybody`: People in the
-    original, or records where each is taken for one. `bundled`: Whether a reader sees which rows of a class are of one
-    person. `recoding`: How classes are labelled; None where not everybody's class is known.
+    `bundled`: whether a reader sees which rows are of one person. `recoding`: None where not everybody's class is
+    known.
     """
 
     solver: Solver

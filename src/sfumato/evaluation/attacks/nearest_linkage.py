@@ -260,11 +260,7 @@ def _nearest(
 def nearest_values(
     publication: PublishedClasses, known: Sequence[RegisterAttribute], published: pl.DataFrame
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Count the values of the records that are nearest to each person.
-
-    `publication`: With the v values that are counted. `known`: What is known of m people. `published`: The records that
-    `publication` was read from. `tallies`: int64 (m, v). `candidates`: int64 (m,).
-    """
+    """Count the values of the records that are nearest to each of m people, and these records."""
     vectors, vector_of = distinct_vectors([one.codes for one in known], np.full(len(known[0].codes), -1))
     search = _search(publication, known, published, vectors)
     tallies = np.zeros((len(vectors), len(publication.values)), dtype=np.int64)

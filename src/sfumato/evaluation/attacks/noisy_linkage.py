@@ -228,12 +228,7 @@ _FEW_RUNS = 2
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _ComparedAttribute:
-    """One attribute of the classes, for comparing it with what is known.
-
-    `label_of`: int64 (c,): the label of each class, numbered from 0. `chance`: float64 (c,): u, the share of the known
-    people whose value the class covers. `low`, `high`: int32 (g, runs): ends of what each label covers, filled up with
-    what covers nothing.
-    """
+    """One attribute of the classes: each one's label, the ends that labels cover, and u, the share covered."""
 
     label_of: NDArray[np.int64]
     chance: NDArray[np.float64]
@@ -299,16 +294,12 @@ class AgreementWeights:
     def weigh(
         self, people: NDArray[np.int64], wrong: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the weight of each class for each person, and whether nothing disagrees.
+        """Return the weight of each class for each person, and whether nothing disagrees. Cost O(b · c · q).
 
-        `people`: int64 (b,): places of people. `wrong`: float64 (q,): share of the known values of each attribute that
-        are wrong. `weight`: float64 (b, c): logarithm of how much likelier what is known is of a record of the class
-        than of anybody. `fits`: bool (b, c).
-
-        Fellegi and Sunter's m and u follow from one number. A wrong value is anybody's, so it agrees with a class by
-        chance, u; a right one always agrees. So m = 1 − w + w · u, the weight of agreement is log(m ÷ u) = log((1 − w)
-        ÷ u + w), and that of disagreement log((1 − m) ÷ (1 − u)) = log w. What is unknown weighs nothing. As u is the
-        share of the people whom the very label covers, rare values and narrow labels weigh more. Cost O(b · c · q).
+        Fellegi and Sunter's m and u follow from one number. A wrong value is anybody's, so it agrees by chance, u; a
+        right one always. So m = 1 − w + w · u, agreement weighs log(m ÷ u) = log((1 − w) ÷ u + w), disagreement log((1
+        − m) ÷ (1 − u)) = log w, and the unknown nothing. As u is the share of the people whom the very label covers,
+        rare values and narrow labels weigh more.
         """
         weight = np.zeros((len(people), len(self.sizes)))
         fits = np.ones(weight.shape, dtype=np.bool_)
@@ -327,11 +318,7 @@ class AgreementWeights:
         return shares
 
     def estimate(self, people: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Estimate the share of wrong values of each attribute by expectation maximization.
-
-        `people`: int64: some people, of whom at most 200 are looked at. Result: float64 (q,), at least `FEWEST_WRONG`
-        and at most one half. Everybody is taken to be in the table. Cost O(15 · 200 · c · q).
-        """
+        """Estimate the share of wrong values of each attribute, by 15 rounds of EM over at most 200 people."""
         some = people[:: max(1, len(people) // _SAMPLE)][:_SAMPLE]
         wrong = np.full(len(self.attributes), 0.1)
         for _ in range(_ROUNDS):

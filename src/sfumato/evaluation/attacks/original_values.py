@@ -41,11 +41,7 @@ from sfumato.table.table import Table
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExactPart:
-    """A table of values that share rows.
-
-    `frame`: r rows. `label_of`: Attribute → its column in `frame`. `bucket`: int64 (r,): bucket of each row, with the
-    same numbers, from 0, in all pieces. `records`: float64 (r,): records that each row stands for.
-    """
+    """A table of values that share rows, with the bucket of each row, alike in all pieces, and its records."""
 
     frame: pl.DataFrame
     label_of: Mapping[str, str]
@@ -120,11 +116,7 @@ def known_names(names: Sequence[str], people: Table) -> list[str]:
 def number_vectors_alike(
     frame: pl.DataFrame, labels: Sequence[str], people: pl.DataFrame, names: Sequence[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Give equal vectors of published rows and of people one number; without attributes all are equal.
-
-    `frame`: n published rows. `people`: m people. `names`: Their columns, one for each of `labels`. Result: int64 (n,)
-    and int64 (m,), from 0 on.
-    """
+    """Give equal vectors of published rows and of people one number, from 0; without attributes all are equal."""
     if not names:
         return np.zeros(frame.height, dtype=np.int64), np.zeros(people.height, dtype=np.int64)
     columns = [number_alike(frame[label], people[name]) for label, name in zip(labels, names, strict=True)]
@@ -179,12 +171,10 @@ _ROUNDS = 20
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelSpread:
-    """One attribute of a generalized table.
+    """One attribute of a generalized table: shares of records at d codes, labels of classes, and what these cover.
 
-    Letters: d codes of original values (the last stands for values that only ``*`` covers), g labels, r runs. `mass`:
-    float64 (d,): share of the published records at each code; sums to 1. `label_of`: int64 (c,): label of each class,
-    numbered from 0. `cover`: float64 (g,): share of the records that may be under each label; 0 if it covers nobody.
-    `owner`, `low`, `high`: int64 (r,): each run of codes that a label covers, ends included.
+    The last code stands for values that only ``*`` covers. `cover`: share of the records that may be under each label.
+    `owner`, `low`, `high`: each run of codes that a label covers.
     """
 
     mass: NDArray[np.float64]
@@ -239,12 +229,7 @@ class TableCells:
 def read_cells(
     published: PublishedTable, people: Table, names: tuple[str, ...], recoding: Recoding, *, tallied: str | None = None
 ) -> TableCells:
-    """Read some attributes of a generalized table, sensitive ones included if wanted.
-
-    `published`, `people`, `recoding`: The release; people with original values; how the release was published. `names`:
-    Attributes that both have, at least one. `tallied`: Sensitive attribute whose values the publication counts; any, if
-    None. Raises InputError with everything that is wrong with the people's columns.
-    """
+    """Read some attributes of a generalized table that people have, too; `tallied`: whose values are counted."""
     known = _known(people, names)
     publication = read_publication(published.data, tallied or names[0], known, recoding)
     spreads = tuple(_spread(publication, place, each.attribute.size + 1) for place, each in enumerate(known))

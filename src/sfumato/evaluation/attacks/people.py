@@ -133,11 +133,7 @@ _BETWEEN = "\x1f"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Victims:
-    """People whose quasi-identifying values an attacker knows.
-
-    Letters: m people, r known records of theirs, o records of theirs in the data. `frame`: What is known, r rows.
-    `owner`: int64 (r,): the person of each row, 0 .. m − 1.
-    """
+    """People whose quasi-identifying values an attacker knows: r rows of m people, and their o records in the data."""
 
     frame: pl.DataFrame
     schema: Schema
@@ -168,11 +164,7 @@ class Victims:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OwnRecords:
-    """The records of some people in the data.
-
-    `frame`: o rows. `person`: int64 (o,): whose they are. `keys`: String (o,): the values of each record that linking
-    does not use. `rows`: int64 (o,): their places in the original; None where they are all of it, in its order.
-    """
+    """The records of some people in the data: whose, values that linking does not use, and places (None: all)."""
 
     frame: pl.DataFrame
     person: NDArray[np.int64]
@@ -275,12 +267,7 @@ def key_of(frame: pl.DataFrame, names: Sequence[str]) -> pl.Series:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cohort:
-    """People in the data, followed by the control group.
-
-    `table`: The columns with a role that all of them have; categories are text. `known`: Whose records they are, and
-    which of them the attacker knows. `members`: Number of records of people in the data; they come first. `insiders`:
-    Number of people in the data.
-    """
+    """People in the data, first, then the control group; whose records they are, and which the attacker knows."""
 
     table: Table
     known: KnownRecords

@@ -33,12 +33,7 @@ from sfumato.table.schema import Attribute, Kind, Schema, is_measured, text_of
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RegisterAttribute:
-    """One attribute of a register.
-
-    `attribute`: What the codes mean; they number the register's own values, or the leaves of a hierarchy over them.
-    `codes`: int32, one per person: ``attribute.size`` if the value is not in the hierarchy, so that only ``*`` covers
-    it; `UNKNOWN` if the register says nothing.
-    """
+    """One attribute of a register; code ``attribute.size``: only ``*`` covers it, `UNKNOWN`: nothing is said."""
 
     attribute: EncodedAttribute
     codes: NDArray[np.int32]
@@ -63,13 +58,7 @@ def read_register(register: pl.DataFrame, schema: Schema, shared: Sequence[str])
 
 
 def read_register_column(column: pl.Series, setting: Attribute) -> RegisterAttribute:
-    """Read what a register says about one attribute.
-
-    `column`: The register's column; an empty cell means that the register does not say. `setting`: How the published
-    table treats the attribute. Without a declared kind, the column's type decides. Raises InputError when cells are not
-    of the declared kind; they are counted. Raises HierarchyError when the hierarchy cannot be built over the register's
-    values.
-    """
+    """Read what a register says about one attribute, by its declared kind or type; empty cells say nothing."""
     kind = setting.kind or _kind_of(column.dtype)
     kind = Kind.CATEGORICAL if kind is Kind.ORDERED else kind
     distinct = distinct_of(_typed(column, kind))
@@ -199,16 +188,9 @@ def distinct_rows(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[
 class PublishedClasses:
     """Classes of equal published records, read against the codes of a register.
 
-    Letters: n records, c classes, q shared attributes, g labels of all attributes together, r runs, z pairs of a class
-    and a sensitive value.
-
-    `class_of`: int32 (n,): class of each published record. `label_of`: int32 (c, q): label of each class, numbered
-    through all attributes. `runs`, `low`, `high`: int64 (g + 1,), int32 (r,) twice: label ``i`` covers the codes ``low
-    .. high`` of the runs ``runs[i] .. runs[i+1]-1``. `sizes`: int64 (c,): records in each class. `values`: The
-    published sensitive values; their places are the codes of `value_of`. `starts`, `value_of`, `counts`: int64 (c +
-    1,), int32 (z,), int64 (z,): how often each class has each sensitive value (compressed rows). `totals`: int64, one
-    per sensitive value: published records that have it. `unmatched`: Attributes of which no published label covers
-    anybody in the register.
+    Label ``i``, numbered through all attributes, covers the codes ``low .. high`` of the runs ``runs[i] ..
+    runs[i+1]-1``. `starts`, `value_of`, `counts`: how often each class has each sensitive value (compressed rows),
+    `totals` of each. `unmatched`: attributes of which no label covers anybody.
     """
 
     class_of: NDArray[np.int32]
@@ -243,12 +225,7 @@ class PublishedClasses:
 def read_publication(
     frame: pl.DataFrame, sensitive: str, known: Sequence[RegisterAttribute], recoding: Recoding
 ) -> PublishedClasses:
-    """Group equal published records and read what their labels cover.
-
-    `frame`: n published records with the known attributes and the sensitive one. `known`: What the register says, one
-    entry per shared attribute. Cost O(n · q); labels are read once per distinct label. A label that covers nobody's
-    value covers nothing.
-    """
+    """Group equal published records and read what their labels cover, each once; perhaps nobody. Cost O(n · q)."""
     columns = [_labels(frame[knowledge.attribute.name]) for knowledge in known]
     covers = [
         _runs(labels, parse(labels, knowledge.attribute, form))
@@ -355,12 +332,7 @@ BLOCK_BYTES, BLOCK_PAIRS = 1 << 24, 1 << 22
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Placement:
-    """People and their classes in a generalized table.
-
-    Letters: n people, q shared attributes. `publication`: The classes, and what their labels cover. `known`: What the
-    codes of each shared attribute mean. `codes`: int32 (n, q): codes of each person; `UNKNOWN` for an empty cell, which
-    fits every class. `class_of`: int32 (n,): the one class that fits each person, `NOWHERE`, or `SEVERAL`.
-    """
+    """People, by codes (`UNKNOWN` fits all), and the one class that fits each, `NOWHERE`, or `SEVERAL`."""
 
     publication: PublishedClasses
     known: tuple[RegisterAttribute, ...]
@@ -391,13 +363,7 @@ def require_generalized(published: Published, attack: str) -> PublishedTable:
 def place_people(
     published: PublishedTable, people: pl.DataFrame, schema: Schema, recoding: Recoding, sensitive: str | None = None
 ) -> Placement:
-    """Place people in the classes of a generalized table.
-
-    `people`: n people with original quasi-identifying values. `schema`: Roles, kinds and hierarchies of the release.
-    `sensitive`: The attribute whose values the publication counts in each class; None for attacks that need none.
-    Raises InputError when the two share no quasi-identifying attribute. Cost O(m · c / 64 · q) for m distinct people
-    and c classes.
-    """
+    """Place people in the classes of a generalized table; O(m · c / 64 · q) for m distinct people, c classes."""
     shared = register_attributes(published.data, people, schema)
     if not shared:
         raise InputError(
@@ -415,12 +381,7 @@ def place_people(
 def pair_with_classes(
     placement: Placement, vectors: NDArray[np.int32]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]:
-    """Pair distinct people with every class that fits them, some people at a time.
-
-    `vectors`: int32 (m, q): codes, as in `codes` of the placement. `vector`, `owner`, `share`: For each pair its place
-    in `vectors`, its class, and which share of the records that fit the vector the class has. All pairs of a vector
-    come together.
-    """
+    """Pair distinct people, some at a time, with every class that fits, and its share of the records that do."""
     sizes = placement.publication.sizes
     step = max(1, BLOCK_PAIRS // len(sizes))
     for start, fitting in _fitting(placement.publication, placement.known, vectors):
@@ -433,11 +394,7 @@ def pair_with_classes(
 def are_covered(
     publication: PublishedClasses, codes: NDArray[np.int32], classes: NDArray[np.integer]
 ) -> NDArray[np.bool_]:
-    """Tell for each person whether one class covers them.
-
-    `codes`: int32 (n, q): those of n people, `UNKNOWN` if nothing is known. `classes`: integers (n,): the class to
-    check for each. Returns: bool (n,). Cost O(n · q · log r) for r runs.
-    """
+    """Tell for each person whether the class to check covers them; O(n · q · log r) for r runs."""
     # Runs of a label rise, and labels follow each other, so one search finds the run that a code may lie in.
     width = int(max(publication.high.max(initial=0), codes.max(initial=0))) + 2
     owner = np.repeat(np.arange(len(publication.runs) - 1), np.diff(publication.runs))
@@ -503,11 +460,8 @@ MOST_PAIRS = 1 << 22
 class _LikeliestRows:
     """The classes where each person's rows are densest, as far as an attacker can tell.
 
-    A record that a person is known to have is one of all rows that fit it, each with the same chance. These chances add
-    up over the known records; the attacker picks a row where the sum is largest. `person`, `owner`: int64: all pairs of
-    a person and such a class. `rows`: int64 (m,): rows of these classes. `sole`: bool (m,): whether as many known
-    records fit no other class, so that all these rows are the person's. `chance`: float64 (m,): chance that a row
-    picked among them is the person's, as far as the attacker can tell.
+    A known record is one of all rows that fit, each with the same chance; these add up, and the attacker picks where
+    the sum is largest. `sole`: as many known records fit no other class. `chance`: that a row picked is the person's.
     """
 
     person: NDArray[np.int64]
@@ -520,11 +474,7 @@ class _LikeliestRows:
 def likeliest_rows(
     known: Sequence[RegisterAttribute], publication: PublishedClasses, owner: NDArray[np.int64], people: int
 ) -> _LikeliestRows:
-    """Find the classes where each person's rows are densest.
-
-    `known`: What is known of r records. `owner`: int64 (r,): the person of each record. `people`: m. Cost O(r · c / 64
-    · q + p log p) for the p pairs of a person's different records and the classes that cover them.
-    """
+    """Find the classes where each person's rows are densest; O(r · c / 64 · q + p log p) for p pairs."""
     found = [_densest(some, publication.sizes, people) for some in _covered(known, publication, owner, people)]
     persons, owners, inside, best = (np.concatenate(part) for part in zip(*found, strict=True))
     rows = np.bincount(persons, publication.sizes[owners], minlength=people).astype(np.int64)
@@ -540,12 +490,7 @@ def held_rows(
     victims: Victims,
     own: Sequence[RegisterAttribute],
 ) -> NDArray[np.bool_]:
-    """Tell which own records are among the rows that an attacker picks one of, for scoring.
-
-    `publication`: All classes, with the keys of their rows as values, read against the own records. `keys`: int64 (o,):
-    key of each own record, −1 if no row has it. `own`: The values of the own records. Result: bool (o,): one of the
-    classes covers the record, and has a row with its key that is no other record's.
-    """
+    """Tell which own records are among the rows picked from, for scoring: a class covers one, and has its key alone."""
     record, place = join_entries(victims.own.person, found.person, victims.people)
     codes = np.column_stack([one.codes for one in own])
     covered = np.zeros(len(keys), dtype=np.bool_)

@@ -73,12 +73,9 @@ def generalized_weights(
     owner: NDArray[np.int64] | None = None,
     count: int = 0,
 ) -> ValueWeights:
-    """Count the sensitive values of the records that fit each person: all their values cover the person's.
+    """Count the sensitive values of the records whose values cover the person's; of means, the nearest.
 
-    Class means cover nobody: for them, the nearest records are counted. `published`, `people`, `sensitive`, `recoding`:
-    The release; what is known of people; the attribute; how it was published. `owner`: int64: the person of each of the
-    `people`, if they are records of `count` persons whose rows lie together: then those fit whose class covers all
-    records of a person. None: each is another person.
+    `owner`: whose the `people` are, where rows lie together: then those fit whose class covers all records of a person.
     """
     shared = register_attributes(published.data, people.frame, people.schema)
     known = read_register(people.frame, people.schema, shared)
@@ -389,15 +386,10 @@ TELLING = frozenset({"generalized-table", "bucketized-tables", "sliced-table", "
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Posterior:
-    """What an attacker believes about each person's sensitive value.
+    """What an attacker believes about each person's sensitive value, as text; shares sum to 1, or 0: nobody fits.
 
-    Letters: m people, v published values.
-
-    `values`: The published values as text; None is the missing value. Their places are the codes of everything else.
-    `shares`: float64 (m, v): belief in each value; sums to 1, or is all 0 if no published record fits. `candidates`:
-    float64 (m,): records that fit; an expected number if the release does not show more. `prior`: float64 (v,): share
-    of each value in the whole release. `groups`: Where people have several records: what each of these says. `shares`
-    is then the chance that a value is among a person's, and need not add up to 1.
+    `candidates`: records that fit, or an expected number. `prior`: share of each value in the release. `groups`: where
+    people have several records, what each of these says: `shares` are then chances to be among a person's.
     """
 
     values: tuple[str | None, ...]
@@ -492,11 +484,7 @@ def posterior_blocks(
 
 
 def posteriors_of_target(target: Target, people: Table, sensitive: str) -> Iterator[tuple[slice, Posterior]]:
-    """Yield what the target's release says about some people at a time, with their places.
-
-    For its original and control group the answer is kept if one block has room for all, because most attacks ask for
-    it; nobody may change it, therefore.
-    """
+    """Yield what the target's release says about some people at a time; one block for all is kept unchanged."""
     recoding, published = target.recoding, target.published
     cells = people.height * value_count(published, checked_sensitive(published, people, sensitive))
     known = people is target.original or people is target.control
@@ -552,12 +540,7 @@ _NONE = 1e-12
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RecordGroups:
-    """Groups of known records.
-
-    `person`: int64 (g,): whose they are, rising; everybody has one. `times`: int64 (g,): known records of each group.
-    `shares`: float64 (g, v): of the published records that fit the group, the share with each value; 0 if none fits.
-    `candidates`: float64 (g,): published records that fit. `group_of`: int64 (r,): the group of each known record.
-    """
+    """Groups of known records, rising by person: how many, which share of fitting records has each value, and fit."""
 
     person: NDArray[np.int64]
     times: NDArray[np.int64]
@@ -662,11 +645,7 @@ class _PeoplePosterior:
 
 
 def posteriors_of_people(target: Target, table: Table, sensitive: str) -> Iterator[_PeoplePosterior]:
-    """Yield what the target's release says about some people of a table at a time.
-
-    If somebody has several records, an attacker uses all that are known of them. Answers are kept as
-    :func:`~sfumato.evaluation.attacks.posterior.posteriors_of_target` keeps them.
-    """
+    """Yield what the target's release says about some people of a table at a time, by all known records."""
     known = known_records(target, table)
     if known.alone:
         for rows, one in posteriors_of_target(target, table, sensitive):
@@ -701,13 +680,10 @@ def blocks_of_people(known: KnownRecords, values: int) -> Iterator[tuple[KnownRe
 def peoples_posterior(
     published: Published, table: Table, known: KnownRecords, sensitive: str, recoding: Recoding, *, together: bool
 ) -> Posterior:
-    """Compute what a release says about each person's sensitive values.
+    """Compute what a release says about each person's sensitive values: chances that each is among them.
 
-    `published`: A release of any kind except a randomized one. `table`: The records of m people. `known`: Which of them
-    are known, and whose they are. `recoding`: How a generalized table was published. `together`: Whether all rows of a
-    person lie in one class: then those rows fit whose class covers all known records. Else each record is looked up by
-    itself, and records that fit the same rows are drawn from them together. Result: `shares` is the chance that a value
-    is among the person's; it need not add up to 1.
+    `together`: rows fit whose class covers all known records. Else each record is looked up by itself, and those that
+    fit the same rows are drawn from them together.
     """
     told = table.take(known.places)
     if together and isinstance(published, PublishedTable):

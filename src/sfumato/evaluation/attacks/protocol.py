@@ -56,11 +56,7 @@ class ResultCache:
     _found: dict[tuple[str | int, ...], tuple[object, int, tuple[object, ...]]] = field(default_factory=dict)
 
     def once(self, name: str, given: tuple[object, ...], work: Callable[[], _Found], cells: int) -> _Found:
-        """Return what `work` returns, without repeating it for the same name and the same objects.
-
-        `given`: Values from which it is computed; compared by identity. `cells`: Size of the result; a result for which
-        there is no room left is not kept.
-        """
+        """Return what `work` returns, once for the same name and objects, unless its `cells` find no room."""
         key: tuple[str | int, ...] = (name, *(id(value) for value in given))
         if key in self._found:
             return cast(_Found, self._found[key][0])

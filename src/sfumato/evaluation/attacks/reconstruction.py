@@ -146,12 +146,7 @@ _NODES = 2000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _PossibleTables:
-    """The program whose solutions are the tables that agree with a release.
-
-    `group_of`: int64 (m,): the group of each person. `members`: int64 (g,): people in each group. `group`, `value`:
-    int64 (x,): of each variable. `row`, `column`: int64: the ones of the matrix of constraints. `wanted`: float64: what
-    each constraint adds up to.
-    """
+    """The program whose solutions are the tables that agree: groups of people, variables, and constraints."""
 
     group_of: NDArray[np.int64]
     members: NDArray[np.int64]
@@ -178,11 +173,9 @@ class _PossibleTables:
         return np.rint(found.x).astype(np.int64) if found.status == 0 else None
 
     def certain(self) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-        """Find the groups all of whose people have one value in every table.
+        """Find the groups with one value in every table, −1: several or too many branches; None: no table.
 
-        Result: int64 (g,) each: the value, −1 where several are possible or too many branches would have to be tried;
-        and a value of each group in one of the tables. None if no table agrees. One program for each group that has one
-        value in the table that was found first.
+        One program for each group that has one value in the table that was found first.
         """
         first = self.solution()
         if first is None:
@@ -227,11 +220,9 @@ def _possible_tables(
     values: Sequence[str | None],
     most: int,
 ) -> _PossibleTables | None:
-    """Set up the program; None if it has more than `most` variables.
+    """Set up the program; None if it has more than `most` variables, without rows that a piece does not show.
 
-    `pieces`: The release: tables of values that share rows, inside buckets. `people`: Everybody who is in it, with the
-    values of `names`. A variable is left out where a piece has no such row in the bucket. Each vector of a piece in
-    each bucket gives one constraint: as many people as records. Cost O(g · b · v) at most, in vectors.
+    Each vector of a piece in each bucket is a constraint: as many people as records.
     """
     codes = [number_alike(people[name], people[name])[0] for name in names]
     group_of, count = group_records(np.column_stack(codes).astype(np.uint32))

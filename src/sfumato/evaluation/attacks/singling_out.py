@@ -194,12 +194,7 @@ def _notes(members: int, outsiders: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Predicates:
-    """Conditions on records, before they are narrowed at random.
-
-    `records`: float64 (p,): published records for which each holds, at least one; 1 for a member of a label, which is
-    not narrowed. `chance`: float64 (p,): that it isolates one, as the release tells. `person`, `predicate`: int64: all
-    pairs of one of the people and a predicate that holds for them. `finer`: see :func:`finer_table`.
-    """
+    """Conditions before they are narrowed, the records for which each holds, and the chance that it isolates one."""
 
     records: NDArray[np.float64]
     chance: NDArray[np.float64]
@@ -346,12 +341,7 @@ _MOST_WORK = 1 << 24
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelMembers:
-    """The member of one label by which each class is asked for.
-
-    `chance`: float64 (c,): that exactly one record of the class has it; −1 where no label tells that a member occurs.
-    `alone`: float64 (c,): the same if labels told nothing. `attribute`, `low`, `high`: int64 (c,): the attribute, and
-    the codes of the member, ends included.
-    """
+    """The member of one label by which each class is asked for, its chance to be one record's; −1: none is told."""
 
     chance: NDArray[np.float64]
     alone: NDArray[np.float64]
@@ -369,11 +359,9 @@ class LabelMembers:
 
 
 def choose_members(cells: TableCells, others: NDArray[np.bool_], target: Target) -> LabelMembers:
-    """Choose for each class the member that most probably isolates one record.
+    """Choose for each class the member that most probably isolates one record; O(m k²) for a label and a size.
 
-    `others`: bool, people who are not in the data; where there are any, they show how frequent values are, else the
-    release does. Chances take the records of a class for draws from these frequencies, given that what the label tells
-    holds; see :func:`member_chances`. Cost O(m k²) for each pair of a label and a size.
+    People who are not in the data show how frequent values are, else the release does; see :func:`member_chances`.
     """
     publication = cells.publication
     classes = len(publication.sizes)

@@ -106,12 +106,7 @@ _MOST_PEOPLE = 1 << 30
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Beliefs:
-    """What an attacker believes of m people.
-
-    `belief`: float64 (m,): chance that the attacker gives to the value that they name. `right`: float64 (m,): chance
-    that this value is right; 0 or 1 where one value is named. `guessed`: float64 (m,): chance that a guess about the
-    person is right, if guesses differ by people.
-    """
+    """What an attacker believes of m people: chance given to the value named, that it is right, and of a guess."""
 
     belief: NDArray[np.float64]
     right: NDArray[np.float64]

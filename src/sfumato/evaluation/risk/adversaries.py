@@ -32,12 +32,10 @@ _STAR = "*"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Keys:
-    """Classes of equal quasi-identifying values.
+    """Classes of equal quasi-identifying values, of which missing is one, and ``*``, by first appearance.
 
-    A missing value is a value of its own, and so is ``*``. Letters: n records, q columns, c classes. `names`:
-    Quasi-identifying columns, q. `values`: uint32 (c, q): number of each class's value in each column. `records`: int64
-    (c,): records in each class. `class_of`: int32 (n,): class of each record, numbered in order of first appearance.
-    `stars`: Number of the value ``*`` in each column, −1 where it does not occur.
+    `values`, uint32 (c, q): number of each class's value; `stars`: that of ``*`` in each column, −1 where it does not
+    occur.
     """
 
     names: tuple[str, ...]
@@ -79,12 +77,7 @@ class Keys:
 
 
 def keys_of(columns: Sequence[pl.Series], threads: int = 1) -> Keys:
-    """Give numbers to the values of quasi-identifying columns and group equal records.
-
-    `columns`: At least one, of any kind that a table may hold; NaN counts as missing. `threads`: Columns that are
-    numbered at the same time. Cost O(n) for each column of categories, dates, booleans or whole numbers of a narrow
-    range; O(n log d) otherwise.
-    """
+    """Give quasi-identifying values numbers, NaN as missing, and group equal records; O(n), or O(n log d)."""
     coded = each(_numbered, columns, worth_starting(threads, len(columns[0])))
     codes = np.column_stack([codes for codes, _ in coded])
     values, records, class_of = distinct_records(codes)
@@ -92,11 +85,7 @@ def keys_of(columns: Sequence[pl.Series], threads: int = 1) -> Keys:
 
 
 def counted_in(keys: Keys, height: int) -> tuple[Keys, NDArray[np.int64]]:
-    """Separate a table from its population, which follows it.
-
-    `keys`: Of the `height` records of the table, followed by those of the population. Result: Of the table alone; its
-    classes keep their numbers. Result: int64 (c,): records of the population in each class of the table.
-    """
+    """Separate a table from its population, which follows it, and count that in each of its classes."""
     class_of = keys.class_of[:height]
     count = int(class_of.max(initial=-1)) + 1
     records = np.bincount(class_of, minlength=count).astype(np.int64, copy=False)
@@ -360,12 +349,7 @@ def individual_risk(alike: NDArray[np.float64], weights: NDArray[np.float64]) ->
 
 
 def household_risk(risks: NDArray[np.float64], household_of: NDArray[np.integer]) -> NDArray[np.float64]:
-    """Return the risk that at least one record of a record's household is found: 1 − Π (1 − r).
-
-    `risks`: float64 (n,): individual risk of each record. `household_of`: Integers (n,): household of each record, from
-    0. Result: float64 (n,): the same for every record of a household. Its records are assumed to be found
-    independently.
-    """
+    """Return the risk, float64 (n,), that somebody of a record's household is found, independently: 1 − Π (1 − r)."""
     # The sum of logarithms is minus infinity if somebody is found with certainty.
     with np.errstate(divide="ignore"):
         unfound = np.bincount(household_of, weights=np.log1p(-risks))

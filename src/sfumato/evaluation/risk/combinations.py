@@ -163,12 +163,7 @@ MOST = 2_000_000
 
 @dataclass(frozen=True)
 class Combination:
-    """How well some columns together distinguish records.
-
-    `distinction`: Distinct combinations of values per record, in (0, 1]. `separation`: Share of all pairs of records
-    that differ in at least one of the columns, in [0, 1]. `uniques`: Sample uniques: records whose values no other
-    record has.
-    """
+    """How well some columns together distinguish records: distinct values per record, pairs that differ, uniques."""
 
     columns: tuple[str, ...]
     distinction: float
@@ -178,11 +173,7 @@ class Combination:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Combinations:
-    """Every combination of up to `size` columns.
-
-    `names`: All columns, q. `members`: bool (t, q): the columns of each combination. `distinction`, `separation`:
-    float64 (t,). `uniques`: int64 (t,).
-    """
+    """Every combination of up to `size` of the columns, bool (t, q), and what :class:`Combination` says of it."""
 
     names: tuple[str, ...]
     size: int

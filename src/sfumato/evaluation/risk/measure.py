@@ -443,12 +443,7 @@ _Read = TypeVar("_Read")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _RiskInputs:
-    """Everything from which risks are computed.
-
-    Letters: n records, c classes. `weight`: float64 (n,): sampling weight of each record. `household_of`: Integers
-    (n,): household of each record, from 0. `population`: int64 (c,): records of the population in each class, never
-    fewer than the table's.
-    """
+    """Everything from which risks are computed: weights, households, and people of the population in classes."""
 
     keys: Keys
     weight: NDArray[np.float64] | None
@@ -487,13 +482,7 @@ class _OpenedTable:
 def opened(
     table: object, quasi_identifying: Sequence[str] | None, beside: Sequence[str | None], recoding: Recoding | None
 ) -> _OpenedTable:
-    """Read a table, or take one that was already read.
-
-    `table`: As :func:`sfumato.risk` takes it. `quasi_identifying`: None takes what the schema or the release says.
-    `beside`: Names of other columns that are needed of a published table. `recoding`: How a published table was
-    published; None takes what a release says, else the defaults. Raises PolicyError, InputError when the table cannot
-    be read, or no column is known to be quasi-identifying.
-    """
+    """Read a table, or take one that was read; None: what the schema or the release says. `beside`: other columns."""
     if isinstance(quasi_identifying, str):
         raise PolicyError("quasi_identifying: must be a list of column names")
     if isinstance(table, Table):
@@ -574,11 +563,7 @@ def measured_table(
     threads: int,
     problems: Sequence[str] = (),
 ) -> _RiskInputs:
-    """Read everything that is known besides a table, and group its records.
-
-    `problems`: With the options, found before; raised together with those of columns and population. Raises
-    PolicyError, InputError with everything that is wrong.
-    """
+    """Read everything that is known besides a table, and group its records; all problems are raised together."""
     errors: list[SfumatoError] = [PolicyError(*problems)] if problems else []
     weight = _collected(errors, _weights_of, table, weights)
     household_of = _collected(errors, _households_of, table, household)

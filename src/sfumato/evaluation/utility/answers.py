@@ -282,11 +282,7 @@ def estimated_answers(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Questions:
-    """Queries about an original with their exact answers, computed once for any number of releases.
-
-    Letters: q queries. `exact`: float64 (q,): answers from the original; NaN for an average over nobody. `least`:
-    float64 (q,): 0.1% of the answer over all records, the smallest divisor of an error.
-    """
+    """Queries about an original with their exact answers, once for any number of releases, and least divisors."""
 
     workload: Workload
     exact: Floats

@@ -284,12 +284,10 @@ _Classes = NDArray[np.int64]
 
 
 def predict_classes(learner: Learner, train: Floats, classes: _Classes, test: Floats, seed: int | None) -> _Classes:
-    """Train on some records and predict the classes of others.
+    """Train on some records, one row each, and predict the classes of others; `seed`: for the tree's ties.
 
-    `learner`: ``"decision-tree"``: CART with at least 5 records in a leaf. ``"naive-bayes"``: categories with shares as
-    counts. ``"logistic-regression"``: on standardized columns. `train`, `test`: float64, one row per record, the same
-    columns. `seed`: For the tree's ties; None draws from the operating system. Raises PolicyError when scikit-learn is
-    not installed.
+    A CART with 5 records in a leaf; naive Bayes over shares of categories as counts; or logistic regression on
+    standardized columns.
     """
     require_learners()
     if len(np.unique(classes)) < 2:

@@ -97,11 +97,7 @@ class ValueShare:
 
 @dataclass(frozen=True)
 class ColumnDescription:
-    """A column before and after.
-
-    `column`, `kind`: Its name, and ``"number"``, ``"date"`` or ``"category"``. `distribution`: Numbers in at most 10
-    bins of about equal frequency; categories one by one, all but the 49 most frequent of more than 50 together.
-    """
+    """A column before and after: numbers in 10 bins at most, categories one by one, of many the 49 most frequent."""
 
     column: str
     kind: str
@@ -112,11 +108,7 @@ class ColumnDescription:
 
 @dataclass(frozen=True)
 class ContingencyTable:
-    """How often values of two columns occur together.
-
-    `rows`, `across`: Values, or bins, of the first and of the second; None is the missing one. `before`, `after`:
-    Records of each row, across the second column.
-    """
+    """How often values, or bins, of two columns occur together, before and after; None is the missing one."""
 
     columns: tuple[str, str]
     rows: tuple[str | None, ...]
@@ -136,11 +128,9 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Coefficient:
-    """A coefficient before and after.
+    """A coefficient before and after, None where its column follows from others; and how far intervals overlap.
 
-    `name`: ``(intercept)``, a column, or a column and its value. `before`, `after`: None where it is not determined:
-    its column follows from others, as one that is ``*`` everywhere does. `overlap`: Mean of the shares of both
-    intervals that lie in the other (Karr et al. 2006), from 0 to 1. None without two intervals.
+    The mean of the shares of both that lie in the other (Karr et al. 2006).
     """
 
     name: str

@@ -9,41 +9,29 @@ from sfumato.cli.kind_words import KindWritten
 from sfumato.cli.options import COLUMNS, METHOD, OUTPUT, Original, PolicyFile, RoleOptions, Settings
 from sfumato.kinds.private.command import Declared, declared_policy
 
-EXAMPLE = """\b
-Example:
-  sfumato anonymize patients.csv --kind private-marginals \\
-      --quasi age,sex --sensitive disease --others drop \\
-      --bins age=0:120:12 --domain sex=female,male \\
-      --domain disease=flu,gastritis,none --epsilon 1 --out counts/
-  sfumato anonymize patients.csv --kind private-marginals \\
-      --policy private.toml --out counts/
-"""
-Marginal = Annotated[
-    list[str] | None, METHOD("Columns to count together; repeatable. Default: each alone, and pairs.", "NAMES")
-]
-TwoWay = Annotated[int | None, METHOD("Without --marginal: how many pairs of columns.", "COUNT")]
-HowChosen = Annotated[
-    Literal["data", "declared"] | None,
-    METHOD(
-        "How pairs are chosen: data (default; privately, for a fifth of ε) or declared (by the order of columns).",
-        "HOW",
-    ),
-]
-Synthetic = Annotated[bool, OUTPUT("Also draw records from the fitted counts, nobody's.", None, "--synthetic")]
-LevelOf = Annotated[list[str] | None, COLUMNS("Level of its hierarchy that is counted; repeatable.", "NAME=LEVEL")]
-Complete = Annotated[list[str] | None, COLUMNS("Columns without a cell for missing values.", "NAMES")]
-
 
 @dataclass(frozen=True)
 class Counting:
     """What is counted."""
 
-    marginal: Marginal = None
-    two_way: TwoWay = None
-    choice: HowChosen = None
-    synthetic: Synthetic = False
-    level: LevelOf = None
-    complete: Complete = None
+    marginal: Annotated[
+        list[str] | None, METHOD("Columns to count together; repeatable. Default: each alone, and pairs.", "NAMES")
+    ] = None
+    two_way: Annotated[int | None, METHOD("Without --marginal: how many pairs of columns.", "COUNT")] = None
+    choice: Annotated[
+        Literal["data", "declared"] | None,
+        METHOD(
+            "How pairs are chosen: data (default; privately, for a fifth of ε) or declared (by the order of columns).",
+            "HOW",
+        ),
+    ] = None
+    synthetic: Annotated[bool, OUTPUT("Also draw records from the fitted counts, nobody's.", None, "--synthetic")] = (
+        False
+    )
+    level: Annotated[list[str] | None, COLUMNS("Level of its hierarchy that is counted; repeatable.", "NAME=LEVEL")] = (
+        None
+    )
+    complete: Annotated[list[str] | None, COLUMNS("Columns without a cell for missing values.", "NAMES")] = None
 
 
 def anonymize(

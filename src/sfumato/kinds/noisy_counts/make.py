@@ -21,7 +21,7 @@ from sfumato.kinds.noisy_counts.check import (
     deviation,
     private_verification,
 )
-from sfumato.kinds.noisy_counts.policy import Choice, Counting, CountingPart, PrivatePolicy
+from sfumato.kinds.noisy_counts.policy import Choice, Counting, PrivatePolicy
 from sfumato.kinds.noisy_counts.release import PrivateRelease
 from sfumato.kinds.private.check import MOST_CELLS, Domain
 from sfumato.kinds.private.ledger import PrivacyLedger
@@ -30,11 +30,9 @@ from sfumato.kinds.private.make import (
     NoiseCore,
     bound_people,
     budget_notes,
-    call_problems,
     kind_problems,
-    misfits,
     opendp,
-    settle_private,
+    policy_of_private_call,
     smallest_scale,
 )
 from sfumato.kinds.private.policy import Bins
@@ -769,13 +767,7 @@ def publish_privately(
         "marginals": marginals, "two_way": two_way, "choice": choice, "bins": bins, "levels": levels,
         "complete": complete, "synthetic": synthetic,
     }  # fmt: skip
-    raise_all(PolicyError, call_problems(table, model, PrivatePolicy, CountingPart, said, seed, ledger))
-    if isinstance(model, PrivatePolicy):
-        policy = model
-        raise_all(PolicyError, misfits(table, policy))
-    else:
-        given = {name: settle_private(value) for name, value in said.items() if value is not None}
-        policy = PrivatePolicy.of(model, Counting(**given), table.schema)
+    policy = policy_of_private_call(table, model, PrivatePolicy, said, seed, ledger)
     wanted = policy.to_model()
     task = private_task(table, wanted, policy.to_counting())
     told = progress or shown

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.kinds.private.policy import Bins, BinsSetting, DeclaredPolicy, ModelPart, part_of
-from sfumato.models.of_kinds import DifferentialPrivacy
-from sfumato.policy.columns import policy_columns
-from sfumato.policy.entries import PolicyPart, as_json, described_as_mapping
+from sfumato.kinds.private.policy import Bins, BinsSetting, DeclaredPolicy
+from sfumato.policy.entries import PolicyPart
 from sfumato.policy.parts import Output
-from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 
 Choice = Literal["data", "declared"]
@@ -85,32 +82,19 @@ class PrivatePolicy(DeclaredPolicy):
     """
 
     made_by: ClassVar[str] = "PrivatePolicy.from_file"
+    made_with: ClassVar[str] = "counting"
 
     counting: CountingPart = CountingPart()
     output: Output = Output()
-
-    @classmethod
-    def of(cls, model: DifferentialPrivacy, counting: Counting, schema: Schema) -> PrivatePolicy:
-        """Make a policy from the arguments of a call; it does not say how the table was read."""
-        part = part_of(CountingPart, vars(counting))
-        entry = ModelPart.model_validate_json(as_json(described_as_mapping(model)))
-        return cls.model_construct(columns=policy_columns(schema), model=entry, counting=part)
 
     @property
     def numbers(self) -> frozenset[str]:
         """Columns that have bins."""
         return frozenset(self.counting.bins)
 
-    def to_mapping(self) -> dict[str, Any]:
-        """Return plain values; :meth:`from_mapping` makes an equal policy of them."""
-        mapping = super().to_mapping()
-        mapping["counting"] = {key: value for key, value in mapping["counting"].items() if value not in ({}, [], False)}
-        return mapping
-
     def to_counting(self) -> Counting:
         """Return what is counted."""
-        said = {name: getattr(self.counting, name) for name in CountingPart.model_fields}
-        return Counting(**said)
+        return Counting(**self.made_by_part())
 
     def in_cells(self, table: Table) -> Table:
         """Return a table with each value as the label of the cell that it falls into, and no columns but the counted.

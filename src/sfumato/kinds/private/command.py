@@ -14,19 +14,6 @@ if TYPE_CHECKING:
     from sfumato.kinds.private.policy import DeclaredPolicy
 
 Meant = TypeVar("Meant", bound="DeclaredPolicy")
-Epsilon = Annotated[float | None, PRIVACY("Budget ε, above 0, e.g. 1.")]
-Delta = Annotated[float | None, PRIVACY("δ, from 0 to below 1; default 0. Above 0: Gaussian noise.")]
-DomainOf = Annotated[
-    list[str] | None, COLUMNS("All values that a column may have, e.g. sex=female,male; repeatable.", "NAME=VALUES")
-]
-BinsOf = Annotated[
-    list[str] | None,
-    COLUMNS(
-        "Bins of numbers: LOW:HIGH:COUNT, or borders, e.g. age=0:120:12 or age=0,18,65,120; repeatable.", "NAME=BINS"
-    ),
-]
-LedgerFile = Annotated[Path | None, PRIVACY("Ledger that adds up what releases of the same people spend.", "FILE")]
-NoSeed = Annotated[int | None, METHOD("Refused: what can be drawn again hides nobody.")]
 OPTIONS: dict[tuple[str | int, ...], str] = {
     ("model", "epsilon"): "--epsilon",
     ("model", "delta"): "--delta",
@@ -44,12 +31,22 @@ ADVICE = {
 class Declared:
     """What is promised, over which domains, and the ledger of it."""
 
-    epsilon: Epsilon = None
-    delta: Delta = None
-    domain: DomainOf = None
-    bins: BinsOf = None
-    ledger: LedgerFile = None
-    seed: NoSeed = None
+    epsilon: Annotated[float | None, PRIVACY("Budget ε, above 0, e.g. 1.")] = None
+    delta: Annotated[float | None, PRIVACY("δ, from 0 to below 1; default 0. Above 0: Gaussian noise.")] = None
+    domain: Annotated[
+        list[str] | None, COLUMNS("All values that a column may have, e.g. sex=female,male; repeatable.", "NAME=VALUES")
+    ] = None
+    bins: Annotated[
+        list[str] | None,
+        COLUMNS(
+            "Bins of numbers: LOW:HIGH:COUNT, or borders, e.g. age=0:120:12 or age=0,18,65,120; repeatable.",
+            "NAME=BINS",
+        ),
+    ] = None
+    ledger: Annotated[Path | None, PRIVACY("Ledger that adds up what releases of the same people spend.", "FILE")] = (
+        None
+    )
+    seed: Annotated[int | None, METHOD("Refused: what can be drawn again hides nobody.")] = None
 
 
 def declared_policy(

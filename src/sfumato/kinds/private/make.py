@@ -8,19 +8,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import PolicyError, SfumatoError
+from sfumato.errors import PolicyError, SfumatoError, raise_all
 from sfumato.hierarchy import Groups, Hierarchy, HierarchyTable, Intervals
 from sfumato.hierarchy.specification import number_of, text_of, value_text
 from sfumato.kinds.private.check import MOST_CELLS, NOISY, Domain, Mechanism
-from sfumato.kinds.private.policy import Bins, DeclaredPolicy, part_of
+from sfumato.kinds.private.policy import Bins, DeclaredPolicy
 from sfumato.models.of_kinds import DifferentialPrivacy
-from sfumato.policy.entries import PolicyPart
 from sfumato.published.apart import COUNT
 from sfumato.randomness import permutation
 from sfumato.settings import is_finite_number
@@ -315,6 +314,9 @@ MUCH = 10
 """An ε above which the promise says little."""
 
 
+DeclaredType = TypeVar("DeclaredType", bound=DeclaredPolicy)
+
+
 def settle_private(value: Any) -> Any:
     """Return a setting with tuples for lists, as policies hold them."""
     if isinstance(value, Mapping):
@@ -322,34 +324,30 @@ def settle_private(value: Any) -> Any:
     return tuple(settle_private(each) for each in value) if isinstance(value, (list, tuple)) else value
 
 
-def call_problems(
-    table: object,
-    model: object,
-    policy: type,
-    part: type[PolicyPart],
-    said: Mapping[str, Any],
-    seed: object,
-    ledger: object,
-) -> list[str]:
-    """Tell what is wrong with the arguments of a publication; `said` is of a part of its policy."""
+def policy_of_private_call(
+    table: Table, model: object, kind: type[DeclaredType], said: Mapping[str, Any], seed: object, ledger: object
+) -> DeclaredType:
+    """Return the policy that the arguments of a publication mean, or name all that is wrong with them."""
     problems = []
     if ledger is not None and not isinstance(ledger, (str, Path)):
         problems.append("ledger must be the path of a file")
     if not isinstance(table, Table):
         problems.append("table is not a Table; read it with sfumato.read_table(...)")
-    if not isinstance(model, (policy, DifferentialPrivacy)):
-        problems.append(f"model is neither a DifferentialPrivacy nor a {policy.__name__}")
+    if not isinstance(model, (kind, DifferentialPrivacy)):
+        problems.append(f"model is neither a DifferentialPrivacy nor a {kind.__name__}")
     if seed is not None:
         problems.append(NO_SEED)
-    if isinstance(model, policy):
-        return problems + [
-            f"{name}: the policy says it; leave it out" for name, value in said.items() if value is not None
-        ]
+    if isinstance(model, kind):
+        problems += [f"{name}: the policy says it; leave it out" for name, value in said.items() if value is not None]
+        raise_all(PolicyError, problems or misfits(table, model))
+        return model
+    given = {name: settle_private(value) for name, value in said.items() if value is not None}
     try:
-        part_of(part, said)
+        part = kind.part_of(given)
     except PolicyError as error:
         problems += error.problems
-    return problems
+    raise_all(PolicyError, problems)
+    return kind.of(model, part, table.schema)
 
 
 def misfits(table: Table, policy: DeclaredPolicy) -> list[str]:

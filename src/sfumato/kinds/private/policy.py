@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import tomli_w
 
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models.of_kinds import DifferentialPrivacy
-from sfumato.policy.entries import PartType, checked, entry_for, hyphenated
+from sfumato.policy.columns import policy_columns
+from sfumato.policy.entries import PolicyPart, as_json, checked, described_as_mapping, entry_for, hyphenated
 from sfumato.policy.mistakes import KeyPath
 from sfumato.policy.parts import Column, Columns, Source
 from sfumato.policy.policy import attributes_of
@@ -23,12 +24,6 @@ ModelPart: Any = entry_for(DifferentialPrivacy)
 BinsSetting = int | tuple[float, ...]
 
 
-def part_of(part: type[PartType], said: Mapping[str, Any]) -> PartType:
-    """Check what a call says of a part, under the names that the call gives its settings; None says nothing."""
-    names: dict[KeyPath, str] = {(hyphenated(name),): name for name in part.model_fields}
-    return checked(part, {hyphenated(name): value for name, value in said.items() if value is not None}, names=names)
-
-
 class DeclaredPolicy(WholePolicy):
     """What policies under differential privacy share: columns with declared domains, and the promise."""
 
@@ -39,6 +34,28 @@ class DeclaredPolicy(WholePolicy):
     columns: Columns  # the role of every column, with its declared domain
     model: ModelPart  # a :class:`sfumato.DifferentialPrivacy`
 
+    made_with: ClassVar[str]
+    """The part that says how such a release is made."""
+
+    @classmethod
+    def part_of(cls, said: Mapping[str, Any]) -> PolicyPart:
+        """Check what a call says of that part, under the names that the call gives its settings."""
+        part: type[PolicyPart] = type(cls.model_fields[cls.made_with].default)
+        names: dict[KeyPath, str] = {(hyphenated(name),): name for name in part.model_fields}
+        return checked(part, {hyphenated(name): value for name, value in said.items()}, names=names)
+
+    @classmethod
+    def of(cls, model: Any, part: PolicyPart, schema: Schema) -> Self:
+        """Make a policy from the arguments of a call; it does not say how the table was read."""
+        entry = ModelPart.model_validate_json(as_json(described_as_mapping(model)))
+        said: dict[str, Any] = {cls.made_with: part}
+        return cls.model_construct(columns=policy_columns(schema), model=entry, **said)
+
+    def made_by_part(self) -> dict[str, Any]:
+        """Return what that part says, by the names of its settings."""
+        part: PolicyPart = getattr(self, self.made_with)
+        return {name: getattr(part, name) for name in type(part).model_fields}
+
     @property
     def numbers(self) -> frozenset[str]:
         """Columns whose declared domain is one of numbers."""
@@ -48,6 +65,11 @@ class DeclaredPolicy(WholePolicy):
         """Return plain values; :meth:`from_mapping` makes an equal policy of them."""
         mapping = super().to_mapping()
         mapping["columns"] = {key: value for key, value in self.columns.to_mapping().items() if value}
+        part = mapping[self.made_with]
+        # A number of 0 says something.
+        mapping[self.made_with] = {
+            name: said for name, said in part.items() if said is not False and said not in ({}, [])
+        }
         return mapping
 
     def published(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, ClassVar
@@ -31,11 +31,10 @@ LIMITS = (
 class DeclaredRelease(OwnRelease):
     """What releases under differential privacy share: a budget that was spent, and a report that says so.
 
-    `settings`: the parts of a policy that say how such a release is made. `source`: from what its promises are
-    recounted. `exactly`: how notes for the steward count.
+    `source`: from what its promises are recounted. `exactly`: how notes for the steward count.
     """
 
-    settings: ClassVar[tuple[str, ...]]
+    limits = LIMITS
     source: ClassVar[str]
     exactly: ClassVar[str]
 
@@ -46,12 +45,6 @@ class DeclaredRelease(OwnRelease):
     notes: tuple[str, ...]
     policy: Any
     series: SeriesSpent | None
-
-    @property
-    def tables(self) -> dict[str, pl.DataFrame]:
-        """Every published table under the name of its file, without ending."""
-        tables: dict[str, pl.DataFrame] = self.published.tables
-        return tables
 
     @property
     @abstractmethod
@@ -76,12 +69,6 @@ class DeclaredRelease(OwnRelease):
     def report(self) -> PrivateReport:
         """The report, in the steward's edition."""
         return PrivateReport.of(self, self.policy)
-
-    def contradictions(self, policy: Any) -> Iterator[str]:
-        """Say which settings a policy has otherwise than the one that the release was made with."""
-        for name in ("model", *self.settings):
-            if self.policy is not None and getattr(self.policy, name) != getattr(policy, name):
-                yield f"the policy says another {name} than the release was made with"
 
     def written(self, policy: Any, formulas: Formulas | None) -> Written:
         """Return what is written into a folder; each label is looked at once."""

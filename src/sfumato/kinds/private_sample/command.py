@@ -9,35 +9,22 @@ from sfumato.cli.kind_words import KindWritten
 from sfumato.cli.options import METHOD, Original, PolicyFile, RoleOptions, Settings
 from sfumato.kinds.private.command import Declared, declared_policy
 
-EXAMPLE = """\b
-Example:
-  sfumato anonymize patients.csv --kind private-sample \\
-      --quasi age,sex --sensitive disease --others drop \\
-      --bins age=0:120:12 --domain sex=female,male \\
-      --domain disease=flu,gastritis,none --epsilon 1 --delta 1e-6 \\
-      --out sample/
-  sfumato anonymize patients.csv --kind private-sample \\
-      --policy sample.toml --out sample/
-"""
-SearchShare = Annotated[float | None, METHOD("Share of ε that choosing levels takes; default 0.1.")]
-RecordShare = Annotated[
-    float | None, METHOD("Share of the records that is drawn at most; default what ε allows, up to 0.5.")
-]
-Objective = Annotated[Literal["loss", "precision"] | None, METHOD("What the choice of levels keeps; default loss.")]
-NamedLevel = Annotated[
-    list[str] | None,
-    METHOD("Level of a column, not chosen; repeatable. With all named, nothing is searched for.", "NAME=LEVEL"),
-]
-
 
 @dataclass(frozen=True)
 class Sampling:
     """How a private sample is made."""
 
-    search: SearchShare = None
-    share: RecordShare = None
-    objective: Objective = None
-    level: NamedLevel = None
+    search: Annotated[float | None, METHOD("Share of ε that choosing levels takes; default 0.1.")] = None
+    share: Annotated[
+        float | None, METHOD("Share of the records that is drawn at most; default what ε allows, up to 0.5.")
+    ] = None
+    objective: Annotated[
+        Literal["loss", "precision"] | None, METHOD("What the choice of levels keeps; default loss.")
+    ] = None
+    level: Annotated[
+        list[str] | None,
+        METHOD("Level of a column, not chosen; repeatable. With all named, nothing is searched for.", "NAME=LEVEL"),
+    ] = None
 
 
 def anonymize(

@@ -27,12 +27,10 @@ from sfumato.kinds.private.make import (
     borders_of,
     bound_people,
     budget_notes,
-    call_problems,
     kind_problems,
-    misfits,
     of_bins,
     opendp,
-    settle_private,
+    policy_of_private_call,
     smallest_scale,
 )
 from sfumato.kinds.private.policy import Bins
@@ -47,7 +45,7 @@ from sfumato.kinds.private_sample.check import (
     sample_verification,
     smallest_k,
 )
-from sfumato.kinds.private_sample.policy import Objective, PrivateSamplePolicy, SampleSettings, SamplingPart
+from sfumato.kinds.private_sample.policy import Objective, PrivateSamplePolicy, SampleSettings
 from sfumato.kinds.private_sample.release import PrivateSampleRelease
 from sfumato.models.of_kinds import DifferentialPrivacy
 from sfumato.numbers import counted
@@ -470,13 +468,7 @@ def publish_private_sample(
     >>> release = sf.publish_private_sample(table, sf.DifferentialPrivacy(1, 1e-5))  # doctest: +SKIP
     """
     said = {"search": search, "share": share, "objective": objective, "levels": levels, "bins": bins}
-    raise_all(PolicyError, call_problems(table, model, PrivateSamplePolicy, SamplingPart, said, seed, ledger))
-    if isinstance(model, PrivateSamplePolicy):
-        policy = model
-        raise_all(PolicyError, misfits(table, policy))
-    else:
-        given = {name: settle_private(value) for name, value in said.items() if value is not None}
-        policy = PrivateSamplePolicy.of(model, SampleSettings(**given), table.schema)
+    policy = policy_of_private_call(table, model, PrivateSamplePolicy, said, seed, ledger)
     wanted = policy.to_model()
     task = sample_task(table, wanted, policy.to_sampling())
     told = progress or shown

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.kinds.private.policy import Bins, BinsSetting, DeclaredPolicy, ModelPart, part_of
-from sfumato.models.of_kinds import DifferentialPrivacy
-from sfumato.policy.columns import policy_columns
-from sfumato.policy.entries import PolicyPart, as_json, described_as_mapping
+from sfumato.kinds.private.policy import Bins, BinsSetting, DeclaredPolicy
+from sfumato.policy.entries import PolicyPart
 from sfumato.policy.parts import Output
-from sfumato.table.schema import Schema
 
 Objective = Literal["loss", "precision"]
 
@@ -77,16 +74,10 @@ class PrivateSamplePolicy(DeclaredPolicy):
     """
 
     made_by: ClassVar[str] = "PrivateSamplePolicy.from_file"
+    made_with: ClassVar[str] = "sampling"
 
     sampling: SamplingPart = SamplingPart()
     output: Output = Output()
-
-    @classmethod
-    def of(cls, model: DifferentialPrivacy, sampling: SampleSettings, schema: Schema) -> PrivateSamplePolicy:
-        """Make a policy from the arguments of a call; it does not say how the table was read."""
-        part = part_of(SamplingPart, vars(sampling))
-        entry = ModelPart.model_validate_json(as_json(described_as_mapping(model)))
-        return cls.model_construct(columns=policy_columns(schema), model=entry, sampling=part)
 
     @property
     def numbers(self) -> frozenset[str]:
@@ -95,12 +86,6 @@ class PrivateSamplePolicy(DeclaredPolicy):
         intervals = {name for name, column in columns.items() if getattr(column.hierarchy, "kind", None) == "intervals"}
         return frozenset(intervals | set(self.sampling.bins))
 
-    def to_mapping(self) -> dict[str, Any]:
-        """Return plain values; :meth:`from_mapping` makes an equal policy of them."""
-        mapping = super().to_mapping()
-        mapping["sampling"] = {key: value for key, value in mapping["sampling"].items() if value != {}}
-        return mapping
-
     def to_sampling(self) -> SampleSettings:
         """Return how the sample is made."""
-        return SampleSettings(**{name: getattr(self.sampling, name) for name in SamplingPart.model_fields})
+        return SampleSettings(**self.made_by_part())

@@ -775,7 +775,7 @@ class RatingKind(OwnKind[RatingStructure, Ratings]):
     optional = frozenset({TIME})
     suppresses = True
     evidence = "sfumato.kinds.ratings.attack:evidence"
-    limits = "sfumato.kinds.ratings.release:LIMITS"
+    release = "sfumato.kinds.ratings.release:RatingRelease"
 
     def read_structure(self, content: Mapping[str, Any]) -> RatingStructure:
         """Read how many records there are, the scale, and the sensitive issues."""

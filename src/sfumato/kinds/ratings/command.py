@@ -78,10 +78,6 @@ def scale_words(text: str | None, problems: list[str]) -> list[float] | None:
 
 SENSITIVE = Panel("Sensitive issues")
 RatingsFile = Annotated[Path, argument("RATINGS", "CSV or Parquet file.")]
-Form = Annotated[
-    Literal["long", "wide", "netflix"],
-    READING("long: a row per rating. wide: a column per issue. netflix: as Netflix did.", "FORM"),
-]
 User = Annotated[
     str | None,
     COLUMNS("Column of users, or several that say together who it is; in the long form, default the first.", "NAMES"),
@@ -94,25 +90,7 @@ Issues = Annotated[
 RatingScale = Annotated[
     str | None, READING("The possible ratings; default found in the data.", "LOW,HIGH[,STEP]", "--scale")
 ]
-SensitiveNames = Annotated[list[str] | None, SENSITIVE("Issues, or patterns such as 'N*'.", "NAMES", "--sensitive")]
-SensitiveFile = Annotated[Path | None, SENSITIVE("A file with one issue or pattern per line.", "FILE")]
-SensitiveShare = Annotated[float | None, SENSITIVE("A share of all issues.", "FRACTION")]
-SensitiveDrawn = Annotated[
-    Literal["random", "most-rated"], SENSITIVE("How the share is drawn: random or most-rated.", "KIND")
-]
-Seed = Annotated[int | None, SENSITIVE("For tests and studies: draws the same share.")]
 # What check requires may also be in a policy file; None says nothing.
-K = Annotated[int | None, PRIVACY("Records around each, itself included.", None, "-k")]
-Epsilon = Annotated[float | None, PRIVACY("Largest difference of ratings that are alike.")]
-L = Annotated[float | None, PRIVACY("Smallest deviation of each sensitive issue.", None, "-l")]
-Suppression = Annotated[float | None, PRIVACY("Fraction of the records that may be left out, e.g. 0.02.")]
-Method = Annotated[Literal["groups", "plan"] | None, METHOD("groups; or plan, the literature's, for study.", "NAME")]
-Invent = Annotated[bool, METHOD("Allow ratings that nobody gave if that costs less.", None, "--invent")]
-Keep = Annotated[int | None, METHOD("Keep this many of the most rated issues.", "COUNT")]
-FormOrNone = Annotated[
-    Literal["long", "wide", "netflix"] | None,
-    READING("long: a row per rating. wide: a column per issue. netflix: as Netflix did.", "FORM"),
-]
 
 
 KEY_FORM = "ratings.key-form="
@@ -167,31 +145,6 @@ def scale_of_text(text: str | None) -> tuple[float, ...] | None:
     return numbers
 
 
-EXAMPLES = {
-    "check": """\b
-Example:
-  sfumato check ratings.csv --kind ratings -k 20 --epsilon 1 -l 1 \\
-      --scale 0.5,5,0.5 --sensitive-share 0.1
-  sfumato check survey.csv --kind ratings --form wide --user id \\
-      --sensitive 'N*' --scale 1,6 -k 5 --epsilon 1 --how-far
-""",
-    "anonymize": """\b
-Example:
-  sfumato anonymize ratings.csv --kind ratings -k 3 --epsilon 1 \\
-      --scale 0.5,5,0.5 --keep 50 --out ratings-release/
-  sfumato anonymize ratings.csv --kind ratings --policy ratings.toml \\
-      --out ratings-release/
-""",
-    "attack": """\b
-Example:
-  sfumato attack ratings.csv --kind ratings --scale 0.5,5,0.5 --known 8
-  sfumato attack ratings.csv --kind ratings --scale 0.5,5,0.5 \\
-      -k 3 --epsilon 1 --keep 50 --known 4 --error 1 --about rare
-  sfumato attack ratings.csv --kind ratings --policy ratings.toml --hold-out 0.1
-""",
-}
-"""Command → what its help shows."""
-
 # ``anonymize``: from ratings and a policy to a verified release.
 
 
@@ -199,35 +152,42 @@ Example:
 class RatingPromise:
     """What is promised."""
 
-    k: K = None
-    epsilon: Epsilon = None
-    l: L = None  # noqa: E741
-    suppression: Suppression = None
+    k: Annotated[int | None, PRIVACY("Records around each, itself included.", None, "-k")] = None
+    epsilon: Annotated[float | None, PRIVACY("Largest difference of ratings that are alike.")] = None
+    l: Annotated[float | None, PRIVACY("Smallest deviation of each sensitive issue.", None, "-l")] = None  # noqa: E741
+    suppression: Annotated[float | None, PRIVACY("Fraction of the records that may be left out, e.g. 0.02.")] = None
 
 
 @dataclass(frozen=True)
 class SensitiveChoice:
     """Which issues are sensitive."""
 
-    sensitive: SensitiveNames = None
-    sensitive_file: SensitiveFile = None
-    sensitive_share: SensitiveShare = None
+    sensitive: Annotated[list[str] | None, SENSITIVE("Issues, or patterns such as 'N*'.", "NAMES", "--sensitive")] = (
+        None
+    )
+    sensitive_file: Annotated[Path | None, SENSITIVE("A file with one issue or pattern per line.", "FILE")] = None
+    sensitive_share: Annotated[float | None, SENSITIVE("A share of all issues.", "FRACTION")] = None
 
 
 @dataclass(frozen=True)
 class RatingChange:
     """How ratings are changed."""
 
-    method: Method = None
-    invent: Invent = False
-    keep: Keep = None
+    method: Annotated[
+        Literal["groups", "plan"] | None, METHOD("groups; or plan, the literature's, for study.", "NAME")
+    ] = None
+    invent: Annotated[bool, METHOD("Allow ratings that nobody gave if that costs less.", None, "--invent")] = False
+    keep: Annotated[int | None, METHOD("Keep this many of the most rated issues.", "COUNT")] = None
 
 
 @dataclass(frozen=True)
 class RatingColumns:
     """What is read, and from which columns."""
 
-    form: FormOrNone = None
+    form: Annotated[
+        Literal["long", "wide", "netflix"] | None,
+        READING("long: a row per rating. wide: a column per issue. netflix: as Netflix did.", "FORM"),
+    ] = None
     user: User = None
     issue: Issue = None
     rating: Rating = None
@@ -414,15 +374,20 @@ class CheckedModel:
 class DrawnChoice(SensitiveChoice):
     """Which issues are sensitive, and how a share of them is drawn."""
 
-    sensitive_drawn: SensitiveDrawn = "random"
-    seed: Seed = None
+    sensitive_drawn: Annotated[
+        Literal["random", "most-rated"], SENSITIVE("How the share is drawn: random or most-rated.", "KIND")
+    ] = "random"
+    seed: Annotated[int | None, SENSITIVE("For tests and studies: draws the same share.")] = None
 
 
 @dataclass(frozen=True)
 class CheckedColumns:
     """What is read, and from which columns."""
 
-    form: Form = "long"
+    form: Annotated[
+        Literal["long", "wide", "netflix"],
+        READING("long: a row per rating. wide: a column per issue. netflix: as Netflix did.", "FORM"),
+    ] = "long"
     user: User = None
     key_form: KeyForm = None
     issue: Issue = None

@@ -11,13 +11,12 @@ from typing import Annotated, Any, ClassVar, Literal
 import tomli_w
 from pydantic import Field, field_validator
 
-from sfumato.errors import PolicyError
 from sfumato.kinds.ratings.ratings import Ratings, SensitiveIssues, scale_of
 from sfumato.kinds.ratings.reading import Form
 from sfumato.models.of_kinds import RatingAnonymity
 from sfumato.policy.entries import PolicyPart, as_json, described_as_mapping, describing, entry_for, problems_reported
 from sfumato.policy.parts import Layout, Output
-from sfumato.policy.whole_policy import WholePolicy
+from sfumato.policy.whole_policy import LaidOutPolicy
 
 Method = Literal["groups", "plan"]
 """How ratings are made anonymous: groups that keep most, or the baseline of the literature."""
@@ -67,7 +66,7 @@ class Change(PolicyPart):
     times: bool = False
 
 
-class RatingPolicy(WholePolicy):
+class RatingPolicy(LaidOutPolicy):
     """What anonymous ratings are made from: how to read them, what is sensitive, what is promised, what may be done.
 
     Make it with :meth:`from_file` or :meth:`from_mapping`; equal by value.
@@ -91,9 +90,8 @@ class RatingPolicy(WholePolicy):
     """
 
     made_by: ClassVar[str] = "RatingPolicy.from_file"
+    blanks: ClassVar[str] = "users, issues and ratings"
 
-    purpose: str | None = None
-    recipient: str | None = None
     suppression_limit: Annotated[float, Field(ge=0, lt=1)] = 0.0
     threads: Annotated[int, Field(ge=1)] | None = None
     source: Layout = Layout()
@@ -102,14 +100,6 @@ class RatingPolicy(WholePolicy):
     model: ModelPart
     change: Change = Change()
     output: Output = Output()
-
-    @field_validator("source")
-    @classmethod
-    def _strips(cls, source: Layout) -> Layout:
-        with problems_reported(["source"]):
-            if not source.strip:
-                raise PolicyError("source: blanks around users, issues and ratings are always dropped; leave strip out")
-        return source
 
     @classmethod
     def of(
@@ -145,18 +135,9 @@ class RatingPolicy(WholePolicy):
             mapping["ratings"] = {"scale": list(self.ratings.scale)}
         return tomli_w.dumps(mapping)
 
-    def to_model(self) -> RatingAnonymity:
-        """Return what is promised."""
-        model: RatingAnonymity = self.model.build()
-        return model
-
     def reading(self, seed: int | None = None) -> dict[str, Any]:
         """Return how ratings are read, for :func:`sfumato.read_ratings`; `seed` draws the same sensitive issues."""
-        from sfumato.table.layout import Reading
-
-        layout = self.source.reading()
-        del layout["strip"]
-        return {**self.ratings.model_dump(), "sensitive": self.sensitive.build(seed), "reading": Reading(**layout)}
+        return {**self.ratings.model_dump(), "sensitive": self.sensitive.build(seed), "reading": self._layout()}
 
     def read(self, source: object, *, seed: int | None = None) -> Ratings:
         """Read ratings: the old way to write ``sfumato.read_ratings(source, **policy.reading(seed))``."""

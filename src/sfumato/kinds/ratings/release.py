@@ -18,7 +18,7 @@ from sfumato.kinds.ratings.ratings import MOST_DECIMALS, Ratings, Scale, found_s
 from sfumato.models.of_kinds import RatingAnonymity
 from sfumato.published.checks.generalized import Verification
 from sfumato.release.formulas import Formulas, frames_without_formulas
-from sfumato.release.own_kinds import OwnRelease, Saver, Written, saver
+from sfumato.release.own_kinds import ChangedRelease, Saver, Written, saver
 from sfumato.release.reports import KindReport
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RatingRelease(OwnRelease):
+class RatingRelease(ChangedRelease):
     """Anonymous ratings; made by :func:`sfumato.anonymize_ratings`.
 
     Only `ratings` (or :meth:`to_frame`) is for publication.
@@ -69,6 +69,12 @@ class RatingRelease(OwnRelease):
     kind = RATINGS
     made_by = "anonymize_ratings"
     policy_kind = RatingPolicy
+    settings = ("suppression_limit",)
+    limits = (
+        "An attacker who knows ratings more exactly than within epsilon, or ratings of sensitive issues, may find "
+        "fewer records.",
+        "Which issues are published around a record is what everybody around it rated.",
+    )
 
     def __post_init__(self) -> None:
         """Refuse what does not hold, or what was not decided on these ratings."""
@@ -90,17 +96,12 @@ class RatingRelease(OwnRelease):
         """The only table."""
         return {TABLE: self.to_frame()}
 
-    @property
-    def report(self) -> KindReport:
-        """The report, in the steward's edition."""
-        return _report(self, self.policy)
-
     def written(self, policy: RatingPolicy | None, formulas: Formulas | None) -> Written:
         """Return what is written into a folder; ratings are decided once more as they stand there."""
         answer = _decided_as_published(self)
         shown = answer.question.ratings if formulas is None else _without_formulas(answer.question.ratings, formulas)
         verification = rating_verification(shown, [decided(answer)])
-        report = replace(_report(self, policy), verification=verification).for_release()
+        report = replace(self.reported(policy), verification=verification).for_release()
         # An issue without a published rating is not named: that it is there would tell that somebody had rated it.
         hidden = (shown.raters > 0) & shown.sensitive
         return Written(
@@ -113,19 +114,32 @@ class RatingRelease(OwnRelease):
 
     def contradictions(self, policy: RatingPolicy) -> Iterator[str]:
         """Say what a policy says otherwise than the release was made with."""
-        if policy.to_model() != self.model:
-            yield "the policy promises another model than holds for the release"
-        if self.policy is not None:
-            made, said = self.policy.change.model_dump(), policy.change.model_dump()
-            made["suppression-limit"], said["suppression-limit"] = (
-                self.policy.suppression_limit,
-                policy.suppression_limit,
-            )
-            for name in made:
-                if made[name] != said[name]:
-                    yield f"the policy says another {name} than the release was made with"
+        said, made = policy.change.model_dump(), (self.policy or policy).change.model_dump()
+        others = (name for name in made if made[name] != said[name])
+        yield from (f"the policy says another {name} than the release was made with" for name in others)
+        yield from super().contradictions(policy)
         if self.loss.left_out > policy.suppression_limit * self.loss.records + 1e-9:
             yield "more records were left out than the policy allows"
+
+    def reported(self, policy: RatingPolicy | None) -> KindReport:
+        """Return the report, in the steward's edition, as of a policy."""
+        loss = self.loss
+        limit = math.ceil(100 * loss.left_out / loss.records) / 100 if policy is None else policy.suppression_limit
+        options = {} if policy is None else policy.change.model_dump(exclude_none=True, exclude_defaults=True)
+        set_to = [f"{name}={value}" for name, value in options.items() if name != "method"]
+        counts = {name: getattr(loss, name) for name in ("changed", "removed", "invented", "charge")}
+        return self.report_of(
+            policy,
+            anonymizer=f"{self.method} ({', '.join(set_to)})" if set_to else self.method,
+            original=loss.records,
+            published=self.ratings.height,
+            suppression_limit=limit,
+            verification=rating_verification(self.ratings, [decided(self.satisfaction)]),
+            hides_original=True,  # how many were left out hangs on what each of them rated
+            figures={
+                "ratings": loss.ratings, "published_ratings": loss.published, **counts, "share_lost": loss.share,
+            },
+        )  # fmt: skip
 
     def recount(self) -> Verification:
         """Decide anew on the ratings alone."""
@@ -157,14 +171,6 @@ class RatingRelease(OwnRelease):
         lines = [str(self.satisfaction), f"  {self.loss}"]
         lines += [] if loss is None else [f"  on the {len(self.kept)} issues that were to stay: {loss}"]
         return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
-
-
-LIMITS = (
-    "An attacker who knows ratings more exactly than within epsilon, or ratings of sensitive issues, may find fewer "
-    "records.",
-    "Which issues are published around a record is what everybody around it rated.",
-)
-"""What such a release does not hide."""
 
 
 save_ratings: Saver[RatingRelease, RatingPolicy] = saver(
@@ -207,35 +213,3 @@ def _decided_as_published(release: RatingRelease) -> Satisfaction:
             "declare it when the ratings are read, e.g. scale=(1, 5)"
         )
     return answer
-
-
-def _report(release: RatingRelease, policy: RatingPolicy | None) -> KindReport:
-    loss, limit = release.loss, None if policy is None else policy.suppression_limit
-    return KindReport(
-        anonymizer=_way(release, policy),
-        kind=RATINGS.name,
-        original=loss.records,
-        published=release.ratings.height,
-        suppression_limit=math.ceil(100 * loss.left_out / loss.records) / 100 if limit is None else limit,
-        verification=rating_verification(release.ratings, [decided(release.satisfaction)]),
-        limits=LIMITS,
-        hides_original=True,  # how many were left out hangs on what each of them rated
-        figures={
-            "ratings": loss.ratings,
-            "published_ratings": loss.published,
-            "changed": loss.changed,
-            "removed": loss.removed,
-            "invented": loss.invented,
-            "charge": loss.charge,
-            "share_lost": loss.share,
-        },
-        notes=release.notes,
-        purpose=None if policy is None else policy.purpose,
-        recipient=None if policy is None else policy.recipient,
-    )
-
-
-def _way(release: RatingRelease, policy: RatingPolicy | None) -> str:
-    options = {} if policy is None else policy.change.model_dump(exclude_none=True, exclude_defaults=True)
-    told = [f"{name}={value}" for name, value in options.items() if name != "method"]
-    return f"{release.method} ({', '.join(told)})" if told else release.method

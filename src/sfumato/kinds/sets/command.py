@@ -28,61 +28,10 @@ if TYPE_CHECKING:
     from sfumato.kinds.sets.policy import SetPolicy
 
 
-EXAMPLES = {
-    "check": """\b
-Example:
-  sfumato check baskets.csv --kind sets
-  sfumato check patients.csv --kind sets --form wide --item diagnoses \\
-      --quasi age,sex -m 2
-""",
-    "anonymize": """\b
-Example:
-  sfumato anonymize baskets.csv --kind sets --hierarchy goods.csv -k 5 -m 2 \\
-      --out baskets-release/
-  sfumato anonymize baskets.csv --kind sets --policy baskets.toml \\
-      --out baskets-release/
-""",
-    "attack": """\b
-Example:
-  sfumato attack baskets.csv --kind sets --known 2 --about rare
-  sfumato attack baskets.csv --kind sets --hierarchy goods.csv -k 5 -m 2
-""",
-}
-"""Command → what its help shows."""
-
 # Options that the commands on sets share, and the policy that they mean.
 
 
 SetsFile = Annotated[Path, argument("SETS", "CSV or Parquet file.")]
-FormOfSets = Annotated[
-    Literal["long", "wide"] | None,
-    READING("long: a row for each item of a person. wide: a row for each person, with a column of whole sets.", "FORM"),
-]
-ItemSeparator = Annotated[str | None, READING("Wide form: what stands between items; default ';'.", "TEXT")]
-PersonOfSets = Annotated[
-    str | None,
-    COLUMNS("Long form: column of people, or several that say together who it is; default the first.", "NAMES"),
-]
-Item = Annotated[
-    str | None,
-    COLUMNS("Column of items, by default the second; wide form: of whole sets, by default the last.", "NAME"),
-]
-ItemHierarchy = Annotated[
-    Path | None, COLUMNS("CSV with a line for each item: the item, then ever coarser names.", "FILE", "--hierarchy")
-]
-QuasiBeside = Annotated[
-    list[str] | None, COLUMNS("Columns beside the sets that an attacker may know, too.", "NAMES", "--quasi")
-]
-K = Annotated[int | None, PRIVACY("Records that hold each combination.", None, "-k")]
-M = Annotated[int | None, PRIVACY("Items that an attacker may know.", None, "-m")]
-SetMethod = Annotated[
-    Literal["mixed", "apriori", "optimal", "suppress"] | None,
-    METHOD(
-        "apriori, optimal: generalize items. suppress: leave them out. mixed, default with a hierarchy: either.", "NAME"
-    ),
-]
-ClassSize = Annotated[int | None, METHOD("With --quasi: records of each class, at least; default k.", "COUNT")]
-Anonymizer = Annotated[str | None, METHOD("With --quasi: what makes the classes; default mondrian.", "NAME")]
 OPTIONS: dict[tuple[str | int, ...], str] = {
     ("threads",): "--threads",
     ("model", "k"): "-k",
@@ -105,13 +54,28 @@ ADVICE = {
 class SetReading:
     """What is read, and from where."""
 
-    form: FormOfSets = None
-    person: PersonOfSets = None
+    form: Annotated[
+        Literal["long", "wide"] | None,
+        READING(
+            "long: a row for each item of a person. wide: a row for each person, with a column of whole sets.", "FORM"
+        ),
+    ] = None
+    person: Annotated[
+        str | None,
+        COLUMNS("Long form: column of people, or several that say together who it is; default the first.", "NAMES"),
+    ] = None
     key_form: KeyForm = None
-    item: Item = None
-    item_separator: ItemSeparator = None
-    hierarchy: ItemHierarchy = None
-    quasi: QuasiBeside = None
+    item: Annotated[
+        str | None,
+        COLUMNS("Column of items, by default the second; wide form: of whole sets, by default the last.", "NAME"),
+    ] = None
+    item_separator: Annotated[str | None, READING("Wide form: what stands between items; default ';'.", "TEXT")] = None
+    hierarchy: Annotated[
+        Path | None, COLUMNS("CSV with a line for each item: the item, then ever coarser names.", "FILE", "--hierarchy")
+    ] = None
+    quasi: Annotated[
+        list[str] | None, COLUMNS("Columns beside the sets that an attacker may know, too.", "NAMES", "--quasi")
+    ] = None
     hierarchies: Hierarchies = None
 
 
@@ -119,11 +83,19 @@ class SetReading:
 class SetMaking:
     """What is promised, and how it is reached."""
 
-    k: K = None
-    m: M = None
-    method: SetMethod = None
-    class_size: ClassSize = None
-    anonymizer: Anonymizer = None
+    k: Annotated[int | None, PRIVACY("Records that hold each combination.", None, "-k")] = None
+    m: Annotated[int | None, PRIVACY("Items that an attacker may know.", None, "-m")] = None
+    method: Annotated[
+        Literal["mixed", "apriori", "optimal", "suppress"] | None,
+        METHOD(
+            "apriori, optimal: generalize items. suppress: leave them out. mixed, default with a hierarchy: either.",
+            "NAME",
+        ),
+    ] = None
+    class_size: Annotated[int | None, METHOD("With --quasi: records of each class, at least; default k.", "COUNT")] = (
+        None
+    )
+    anonymizer: Annotated[str | None, METHOD("With --quasi: what makes the classes; default mondrian.", "NAME")] = None
 
 
 def set_policy_of(

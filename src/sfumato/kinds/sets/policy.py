@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar, Literal
 
 import tomli_w
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from sfumato.anonymizers.protocol import Anonymizer
 from sfumato.errors import PolicyError, SfumatoError, raise_all
@@ -22,13 +22,12 @@ from sfumato.policy.entries import (
     described_as_mapping,
     describing,
     entry_for,
-    problems_reported,
     published_hierarchy,
 )
 from sfumato.policy.mistakes import spell
 from sfumato.policy.parts import ColumnSettings, Layout, Output
 from sfumato.policy.policy import AnonymizerEntry, anonymizer_entry, attributes_of
-from sfumato.policy.whole_policy import WholePolicy
+from sfumato.policy.whole_policy import LaidOutPolicy
 from sfumato.table.schema import Schema
 
 Method = Literal["mixed", "apriori", "optimal", "suppress"]
@@ -91,7 +90,7 @@ class SetChange(PolicyPart):
     class_size: Annotated[int, Field(ge=1)] | None = None
 
 
-class SetPolicy(WholePolicy):
+class SetPolicy(LaidOutPolicy):
     """What anonymous sets are made from: how to read them, what is promised, what may be done.
 
     Make it with :meth:`from_file` or :meth:`from_mapping`; equal by value.
@@ -115,9 +114,8 @@ class SetPolicy(WholePolicy):
     """
 
     made_by: ClassVar[str] = "SetPolicy.from_file"
+    blanks: ClassVar[str] = "people and items"
 
-    purpose: str | None = None
-    recipient: str | None = None
     threads: Annotated[int, Field(ge=1)] | None = None
     source: Layout = Layout()
     sets: SetColumns = SetColumns()
@@ -126,14 +124,6 @@ class SetPolicy(WholePolicy):
     change: SetChange = SetChange()
     anonymizer: AnonymizerEntry | None = None
     output: Output = Output()
-
-    @field_validator("source")
-    @classmethod
-    def _strips(cls, source: Layout) -> Layout:
-        with problems_reported(["source"]):
-            if not source.strip:
-                raise PolicyError("source: blanks around people and items are always dropped; leave strip out")
-        return source
 
     @classmethod
     def of(
@@ -181,11 +171,6 @@ class SetPolicy(WholePolicy):
             mapping["sets"] = {"hierarchy": hierarchy.model_dump(mode="json", by_alias=True, exclude_none=True)}
         return tomli_w.dumps(mapping)
 
-    def to_model(self) -> KmAnonymity:
-        """Return what is promised."""
-        model: KmAnonymity = self.model.build()
-        return model
-
     def to_anonymizer(self) -> Anonymizer | None:
         """Return the algorithm that makes classes, if the policy names one."""
         return None if self.anonymizer is None else self.anonymizer.build()
@@ -198,10 +183,6 @@ class SetPolicy(WholePolicy):
         PolicyError
             With the problems of every hierarchy.
         """
-        from sfumato.table.layout import Reading
-
-        layout = self.source.reading()
-        del layout["strip"]
         problems: list[str] = []
         attributes = attributes_of(self.columns.quasi_identifying, "quasi-identifying", problems)
         hierarchy = None
@@ -213,4 +194,4 @@ class SetPolicy(WholePolicy):
         raise_all(PolicyError, problems)
         schema = Schema(quasi_identifying=attributes) if attributes else None
         columns = self.sets.model_dump(exclude={"hierarchy"})
-        return {**columns, "hierarchy": hierarchy, "schema": schema, "reading": Reading(**layout)}
+        return {**columns, "hierarchy": hierarchy, "schema": schema, "reading": self._layout()}

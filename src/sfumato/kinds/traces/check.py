@@ -349,7 +349,7 @@ class TraceKind(OwnKind[TraceStructure, PublishedTraces]):
     numbers: ClassVar = {TRACE: pl.Int64}
     suppresses = True
     evidence = "sfumato.kinds.traces.attack:evidence"
-    limits = "sfumato.kinds.traces.release:LIMITS"
+    release = "sfumato.kinds.traces.release:TraceRelease"
 
     def read_structure(self, content: Mapping[str, Any]) -> TraceStructure:
         """Read how many people there are, and how places and times are written."""

@@ -27,48 +27,7 @@ if TYPE_CHECKING:
     from sfumato.kinds.traces.release import TraceRelease
 
 
-EXAMPLES = {
-    "check": """\\b
-Example:
-  sfumato check city.csv --kind traces --person person \\\\
-      --latitude lat --longitude lon --time time --zone Europe/Rome
-""",
-    "anonymize": """\\b
-Example:
-  sfumato anonymize city.csv --kind traces --person person \\\\
-      --latitude lat --longitude lon --time time --zone Europe/Rome \\\\
-      -k 5 -l 2 --out city-release/
-  sfumato anonymize visits.csv --kind traces --policy visits.toml \\\\
-      --out visits-release/
-""",
-    "attack": """\b
-Example:
-  sfumato attack city.csv --kind traces --policy city.toml
-  sfumato attack city.csv --kind traces --person person \\
-      --latitude lat --longitude lon --time time --zone Europe/Rome --known 6
-""",
-}
-"""Command → what its help shows."""
-
 TracesFile = Annotated[Path, argument("TRACES", "CSV or Parquet file.")]
-Person = Annotated[str | None, COLUMNS("Column of people, or several that say together who it is.", "NAMES")]
-Place = Annotated[str | None, COLUMNS("Column of codes of places.", "NAME")]
-Latitude = Annotated[str | None, COLUMNS("Column of degrees north, instead.", "NAME")]
-Longitude = Annotated[str | None, COLUMNS("Column of degrees east.", "NAME")]
-Time = Annotated[str | None, COLUMNS("Column of time stamps or dates.", "NAME")]
-Zone = Annotated[str | None, READING("Zone whose local times count, e.g. Europe/Rome.", "NAME")]
-Sensitive = Annotated[str | None, COLUMNS("Column of sensitive values.", "NAME")]
-PlaceHierarchy = Annotated[
-    Path | None,
-    COLUMNS("CSV with a line for each code: the code, then ever coarser names.", "FILE", "--hierarchy"),
-]
-Cell = Annotated[float | None, READING("Side of the finest cells, a power of two; default 0.0078125.", "DEGREES")]
-Hours = Annotated[int | None, READING("Length of the finest times: 1, 3, 6, 12, 24 or 168; default 1.")]
-Stay = Annotated[int | None, READING("Shorter stays in a place are no points.", "MINUTES")]
-Homes = Annotated[Literal["keep", "drop"] | None, PRIVACY("Whether points where somebody is on most nights are kept.")]
-K = Annotated[int | None, PRIVACY("People who fit what is known.", None, "-k")]
-L = Annotated[int | None, PRIVACY("Points that an attacker may know.", None, "-l")]
-C = Annotated[float | None, PRIVACY("Largest share of a sensitive value among them; default 1.", None, "-c")]
 _KEYS = ("person", "place", "latitude", "longitude", "time", "zone", "sensitive", "hierarchy", "cell", "hours", "stay")
 OPTIONS: dict[tuple[str | int, ...], str] = {
     **{("model", key): f"-{key}" for key in ("k", "l", "c")},
@@ -77,10 +36,6 @@ OPTIONS: dict[tuple[str | int, ...], str] = {
     **{("traces", key): f"--{key}" for key in (*_KEYS, "key-form")},
 }
 """What messages call a key that an option set."""
-Forms = Annotated[
-    Path | None,
-    OUTPUT("A new folder for the same in wide form, as GeoJSON, and as a page with a map and a clock.", "FOLDER"),
-]
 ADVICE = {
     "-k: is missing": "-k: give the number of people who must fit what is known, e.g. -k 5",
     "-l: is missing": "-l: give the number of points that an attacker may know, e.g. -l 2",
@@ -91,27 +46,31 @@ ADVICE = {
 class TraceReading:
     """What is read, and from where."""
 
-    person: Person = None
+    person: Annotated[str | None, COLUMNS("Column of people, or several that say together who it is.", "NAMES")] = None
     key_form: KeyForm = None
-    place: Place = None
-    latitude: Latitude = None
-    longitude: Longitude = None
-    time: Time = None
-    zone: Zone = None
-    sensitive: Sensitive = None
-    hierarchy: PlaceHierarchy = None
-    cell: Cell = None
-    hours: Hours = None
-    stay: Stay = None
+    place: Annotated[str | None, COLUMNS("Column of codes of places.", "NAME")] = None
+    latitude: Annotated[str | None, COLUMNS("Column of degrees north, instead.", "NAME")] = None
+    longitude: Annotated[str | None, COLUMNS("Column of degrees east.", "NAME")] = None
+    time: Annotated[str | None, COLUMNS("Column of time stamps or dates.", "NAME")] = None
+    zone: Annotated[str | None, READING("Zone whose local times count, e.g. Europe/Rome.", "NAME")] = None
+    sensitive: Annotated[str | None, COLUMNS("Column of sensitive values.", "NAME")] = None
+    hierarchy: Annotated[
+        Path | None, COLUMNS("CSV with a line for each code: the code, then ever coarser names.", "FILE", "--hierarchy")
+    ] = None
+    cell: Annotated[
+        float | None, READING("Side of the finest cells, a power of two; default 0.0078125.", "DEGREES")
+    ] = None
+    hours: Annotated[int | None, READING("Length of the finest times: 1, 3, 6, 12, 24 or 168; default 1.")] = None
+    stay: Annotated[int | None, READING("Shorter stays in a place are no points.", "MINUTES")] = None
 
 
 @dataclass(frozen=True)
 class TracePromise:
     """What is promised."""
 
-    k: K = None
-    l: L = None  # noqa: E741
-    c: C = None
+    k: Annotated[int | None, PRIVACY("People who fit what is known.", None, "-k")] = None
+    l: Annotated[int | None, PRIVACY("Points that an attacker may know.", None, "-l")] = None  # noqa: E741
+    c: Annotated[float | None, PRIVACY("Largest share of a sensitive value among them; default 1.", None, "-c")] = None
 
 
 def trace_policy_of(
@@ -141,11 +100,16 @@ def anonymize(
     policy: PolicyFile = None,
     promise: TracePromise = TracePromise(),
     read: TraceReading = TraceReading(),
-    homes: Homes = None,
+    homes: Annotated[
+        Literal["keep", "drop"] | None, PRIVACY("Whether points where somebody is on most nights are kept.")
+    ] = None,
     settings: Settings = None,
     seed: RepeatSeed = None,
     written: KindWritten = KindWritten(),  # noqa: B008 - a frozen value
-    forms: Forms = None,
+    forms: Annotated[
+        Path | None,
+        OUTPUT("A new folder for the same in wide form, as GeoJSON, and as a page with a map and a clock.", "FOLDER"),
+    ] = None,
 ) -> None:
     """Publish coarser places and times, and leave points out, so that who knows L points of somebody finds K people.
 

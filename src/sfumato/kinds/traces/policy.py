@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar, Literal
 
 import tomli_w
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from sfumato.errors import PolicyError
 from sfumato.kinds.traces.traces import TracePrivacy, Traces
@@ -16,11 +16,10 @@ from sfumato.policy.entries import (
     described_as_mapping,
     describing,
     entry_for,
-    problems_reported,
     published_hierarchy,
 )
 from sfumato.policy.parts import Layout, Output
-from sfumato.policy.whole_policy import WholePolicy
+from sfumato.policy.whole_policy import LaidOutPolicy
 
 ModelPart: Any = entry_for(TracePrivacy)
 
@@ -88,7 +87,7 @@ class TraceChange(PolicyPart):
     homes: Literal["keep", "drop"] | None = None
 
 
-class TracePolicy(WholePolicy):
+class TracePolicy(LaidOutPolicy):
     """What published traces are made from: how to read them, what is promised, what may be done.
 
     Make it with :meth:`from_file` or :meth:`from_mapping`; equal by value.
@@ -109,23 +108,14 @@ class TracePolicy(WholePolicy):
     """
 
     made_by: ClassVar[str] = "traces.TracePolicy.from_file"
+    blanks: ClassVar[str] = "people and places"
 
-    purpose: str | None = None
-    recipient: str | None = None
     suppression_limit: Annotated[float, Field(ge=0, lt=1)] = 0.05
     source: Layout = Layout()
     traces: TraceColumns = TraceColumns()
     model: ModelPart
     change: TraceChange = TraceChange()
     output: Output = Output()
-
-    @field_validator("source")
-    @classmethod
-    def _strips(cls, source: Layout) -> Layout:
-        with problems_reported(["source"]):
-            if not source.strip:
-                raise PolicyError("source: blanks around people and places are always dropped; leave strip out")
-        return source
 
     @classmethod
     def of(cls, model: TracePrivacy, traces: Traces, limit: float) -> TracePolicy:
@@ -156,11 +146,6 @@ class TracePolicy(WholePolicy):
             kept["hierarchy"] = hierarchy.model_dump(mode="json", by_alias=True, exclude_none=True)
         return tomli_w.dumps({**mapping, "traces": kept})
 
-    def to_model(self) -> TracePrivacy:
-        """Return what is promised."""
-        model: TracePrivacy = self.model.build()
-        return model
-
     def reading(self) -> dict[str, Any]:
         """Return how traces are read, as arguments for :func:`sfumato.traces.read_traces`; reads the hierarchy.
 
@@ -169,10 +154,6 @@ class TracePolicy(WholePolicy):
         PolicyError
             When a column is missing, or the hierarchy cannot be read.
         """
-        from sfumato.table.layout import Reading
-
-        layout = self.source.reading()
-        del layout["strip"]
         missing = [
             f"traces.{name}: name the column" for name in ("person", "time") if getattr(self.traces, name) is None
         ]
@@ -180,4 +161,4 @@ class TracePolicy(WholePolicy):
             raise PolicyError(*missing)
         columns = self.traces.model_dump(exclude={"hierarchy"})
         hierarchy = None if self.traces.hierarchy is None else self.traces.hierarchy.build()
-        return {**columns, "hierarchy": hierarchy, "reading": Reading(**layout)}
+        return {**columns, "hierarchy": hierarchy, "reading": self._layout()}

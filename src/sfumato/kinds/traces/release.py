@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,14 +9,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import VerificationError
 from sfumato.kinds.traces.check import PLACE, TABLE, TRACES, VALUES, PublishedTraces, trace_verification
 from sfumato.kinds.traces.policy import TracePolicy
 from sfumato.kinds.traces.traces import TracePrivacy
 from sfumato.numbers import counted
 from sfumato.published.checks.generalized import Verification
 from sfumato.release.formulas import Formulas, frames_without_formulas
-from sfumato.release.own_kinds import OwnRelease, Saver, Written, saver
+from sfumato.release.own_kinds import ChangedRelease, Saver, Written, saver
 from sfumato.release.reports import KindReport
 
 if TYPE_CHECKING:
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TraceRelease(OwnRelease):
+class TraceRelease(ChangedRelease):
     """Traces of which a few points fit many people; made by :func:`sfumato.traces.anonymize_traces`.
 
     Only `published` (or :meth:`to_frame`) is for publication.
@@ -64,38 +62,34 @@ class TraceRelease(OwnRelease):
     kind = TRACES
     made_by = "traces.anonymize_traces"
     policy_kind = TracePolicy
-
-    def __post_init__(self) -> None:
-        """Refuse what does not hold."""
-        if not self.verification.ok:
-            raise VerificationError("these traces were not found to keep their promises; nothing is published")
-
-    @property
-    def tables(self) -> dict[str, pl.DataFrame]:
-        """The traces, and the sensitive values of their people if there are any."""
-        return self.published.tables
-
-    @property
-    def report(self) -> KindReport:
-        """The report, in the steward's edition."""
-        return _report(self, self.policy)
+    settings = ("change", "suppression_limit", "traces")
+    limits = (
+        "An attacker who knows more than L points of somebody may find fewer than K traces, down to a single one.",
+        "It does not hide what the traces that fit have in common, nor whether somebody is in the release.",
+        "Gaps, speed, the number of points of a trace and where somebody was not are no knowledge that the promise "
+        "counts.",
+        "It does not stand up to a second release of the same people.",
+    )
 
     def written(self, policy: TracePolicy | None, formulas: Formulas | None) -> Written:
         """Return what is written into a folder."""
         shown = self.published if formulas is None else _without_formulas(self.published, formulas)
-        limit = 0.05 if policy is None else policy.suppression_limit
-        report = _report(self, policy).for_release()
-        return Written(shown.tables, shown.structure, report, suppression_limit=limit)
+        report = self.reported(policy)
+        limit = report.suppression_limit
+        return Written(shown.tables, shown.structure, report.for_release(), suppression_limit=limit)
 
-    def contradictions(self, policy: TracePolicy) -> Iterator[str]:
-        """Say what a policy says otherwise than the release was made with."""
-        if policy.to_model() != self.model:
-            yield "the policy promises another model than holds for the release"
-        made = self.policy
-        if made is not None:
-            for name in ("change", "suppression_limit", "traces"):
-                if getattr(made, name) != getattr(policy, name):
-                    yield f"the policy says another {name.replace('_', '-')} than the release was made with"
+    def reported(self, policy: TracePolicy | None) -> KindReport:
+        """Return the report, in the steward's edition, as of a policy."""
+        return self.report_of(
+            policy,
+            anonymizer="levels of places and times, and points left out",
+            original=self.loss.people,
+            published=self.published.height,
+            suppression_limit=0.05 if policy is None else policy.suppression_limit,
+            verification=self.verification,
+            figures={name: value for name, value in self.loss.to_dict().items() if name != "people"},
+            hides_original=True,
+        )
 
     def recount(self) -> Verification:
         """Count anew on the published traces alone."""
@@ -105,55 +99,14 @@ class TraceRelease(OwnRelease):
         """Return the traces in long form: ``trace`` (a random number), place and time, and the centres of cells."""
         return self.tables[TABLE]
 
-    def to_dict(self) -> dict[str, object]:
-        """Return plain values, for JSON; nothing about single people."""
-        return {
-            "model": {"name": self.model.name, **self.model.parameters()},
-            "verification": self.verification.to_dict(),
-            "loss": self.loss.to_dict(),
-            "notes": list(self.notes),
-        }
-
     def __repr__(self) -> str:
         """Show the model and sizes."""
         return f"TraceRelease({self.model}, {counted(self.published.height, 'person')})"
-
-    def __str__(self) -> str:
-        """Return what holds, what was lost, and the notes."""
-        checks = [f"  {check}" for check in self.verification.checks]
-        return "\n".join([repr(self), *checks, f"  {self.loss}", *(f"  {note}" for note in self.notes)])
-
-
-LIMITS = (
-    "An attacker who knows more than L points of somebody may find fewer than K traces, down to a single one.",
-    "It does not hide what the traces that fit have in common, nor whether somebody is in the release.",
-    "Gaps, speed, the number of points of a trace and where somebody was not are no knowledge that the promise counts.",
-    "It does not stand up to a second release of the same people.",
-)
-"""What such a release does not hide."""
 
 
 save_traces: Saver[TraceRelease, TracePolicy] = saver(
     TraceRelease, "save_traces", "traces", "the traces, the sensitive values of their people if there are any"
 )
-
-
-def _report(release: TraceRelease, policy: TracePolicy | None) -> KindReport:
-    loss = release.loss
-    return KindReport(
-        anonymizer="levels of places and times, and points left out",
-        kind=TRACES.name,
-        original=loss.people,
-        published=release.published.height,
-        suppression_limit=0.05 if policy is None else policy.suppression_limit,
-        verification=release.verification,
-        limits=LIMITS,
-        figures={name: value for name, value in loss.to_dict().items() if name != "people"},
-        notes=release.notes,
-        hides_original=True,
-        purpose=None if policy is None else policy.purpose,
-        recipient=None if policy is None else policy.recipient,
-    )
 
 
 def _without_formulas(published: PublishedTraces, formulas: Formulas) -> PublishedTraces:

@@ -41,12 +41,7 @@ if TYPE_CHECKING:
 
 
 def numbered_values(columns: Sequence[pl.Series], class_of: NDArray[np.int32], count: int) -> NDArray[np.int32]:
-    """Give a number to every published value of each class.
-
-    `columns`: the q published columns, n labels each. `class_of`: int32 (n,): rows with equal labels have one number,
-    counted from 0 in order of first appearance. `count`: number of classes c. Returns: int32 (c, q): equal texts of a
-    column have equal numbers, the missing value one of its own; −1 is ``*``.
-    """
+    """Give each class's published values numbers, int32 (c, q): equal texts one, missing its own; −1 is ``*``."""
     firsts = first_records(class_of, count)
     return np.column_stack([_numbers(column.gather(firsts)) for column in columns]).reshape(count, len(columns))
 
@@ -190,21 +185,12 @@ def verify_table(
     population: Register | None = None,
     records: NDArray[np.int64] | None = None,
 ) -> Verification:
-    """Group equal published quasi-identifying values and recount every model.
+    """Group equal published quasi-identifying values, as text, and recount every model; one check each.
 
-    * `data`: the published frame, or the path of a published CSV or Parquet file.
-    * `quasi_identifying`: names of the published quasi-identifying columns; values are compared as text.
-    * `sensitive`: sensitive columns with their kinds and hierarchies.
-    * `models`: what was promised.
-    * `people`: int32 (n,): numbers of people, which tell apart those of one class, where the promises are about people;
-      or ``"attested"`` where it is not known who is who. None: every record is another person.
-    * `promised`: the columns that say which k (``"promised"``) and which l (``"promised_l"``) each class promises at
-      least, where there are such.
-    * `population`: everybody who might be in the table, where it is at hand.
-    * `records`: int64 (m,): how many records each row of `data` stands for; None: one. Not together with `people`.
-
-    Returns: one check per model. A missing value is a value of its own. Cost O(n · q). Suppressed records that are
-    published as ``*`` are one class and must satisfy the models too.
+    `people`, int32 (n,), tells apart those of one class, where promises are about people; ``"attested"``: it is not
+    known who is who. `promised`: the columns that say which k and l each class promises. `records`, int64 (m,): how
+    many records each row stands for; not together with `people`. A missing value is a value of its own; suppressed
+    records published as ``*`` are one class, and must satisfy the models too. Cost O(n · q).
     """
     by_value = bool(speak_of("values", models))
     numbers = None if isinstance(people, str) else people
@@ -239,11 +225,9 @@ def published_statistics(
     population: Register | None = None,
     records: NDArray[np.int64] | None = None,
 ) -> ClassStatistics:
-    """Return class statistics of a published table from its values alone; with `values`, also those of each class.
+    """Return class statistics of a published table from its values alone; with `values`, those of each class.
 
-    Where `people` are numbered, int32 (n,), people count, not records. `promised` names the columns of what classes
-    promise. `population` is everybody who might be in the table. `records` says how many records each row stands for,
-    where people do not count.
+    People count where they are numbered; else `records` says how many each row stands for.
     """
     rows = RowsOfClasses.of(data, quasi_identifying, sensitive)
     published = numbered_values(rows.labels, rows.class_of, rows.count) if values else None
@@ -429,13 +413,11 @@ _PIECE = 1 << 17
 
 
 def group_rows(columns: Sequence[pl.Series]) -> tuple[NDArray[np.int32], int]:
-    """Give equal rows the same number, in order of first appearance.
+    """Give equal rows the same number, in order of first appearance; int32 (n,). Missing is a value of its own.
 
-    Categories are compared by their numbers. Texts are first separated by length; then each is compared with that of
-    the first row of its group, and the texts of groups in which some differ are numbered. So every text is read, most
-    of them once, and the result is exact. `columns`: at least one: text, or anything whose values are numbers
-    underneath, such as categories. A missing value is a value of its own. Returns: `class_of`: int32 (n,): number of
-    each row's group. Cost O(n · q + bytes of text).
+    Categories are compared by their numbers. Texts are first separated by length; then each is compared with the first
+    of its group, and groups in which some differ are numbered: every text is read, and the result is exact. O(n · q +
+    bytes of text).
     """
     texts = [column for column in columns if column.dtype == pl.String]
     class_of, count = group_records(_numbered(columns))
@@ -545,11 +527,7 @@ def uncovered_classes(models: Sequence[PrivacyModel], statistics: ClassStatistic
 def uncovered(
     models: Sequence[PrivacyModel], alike: Mapping[str, NDArray[np.int64]], classes: int, records: int, noun: str
 ) -> Iterator[Uncovered]:
-    """Name what no promise covers.
-
-    `alike`: for each sensitive column, int64 (2,): the classes in which all share one value of it, and who is in them,
-    counted in `noun`.
-    """
+    """Name what no promise covers; `alike`: classes in which all share one sensitive value, and their people."""
     for one in uncovered_values(models, alike):
         sharing, those = (int(each) for each in alike[str(one.column)])
         if not sharing:

@@ -86,9 +86,8 @@ def check_marginals(
     """Recount every model, one check each.
 
     Every combination of quasi-identifying values in every table has k records or more; the sensitive values beside it
-    satisfy the other models. This also holds for all tables together if their sets form no circle, no sensitive
-    attribute is in two of them, and they agree on what they share. Otherwise it is undecidable. `models`: what was
-    promised. `sensitive`: kinds and hierarchies of the sensitive attributes.
+    satisfy the other models. This holds for all tables together if their sets form no circle, no sensitive attribute is
+    in two of them, and they agree on what they share; else it is undecidable.
 
     *Why this follows.* Tables of sets without a circle determine the count of a group of people only if it is 0 or a
     sum of counts in one table, so nobody finds a group of fewer than k by subtraction. Among all distributions that

@@ -88,18 +88,11 @@ def verify_parts(
     people: NDArray[np.int32] | Attested | None = None,
     promised: Mapping[str, str] = MappingProxyType({}),
 ) -> Verification:
-    """Recount every model as :func:`~sfumato.published.checks.generalized.verify_table` does, in bounded memory.
+    """Recount every model as :func:`verify_table` does, and with the same outcome, in bounded memory.
 
-    `source`: the published table, every record of it once; or its distinct rows, which somebody else has counted.
-    `models`: those that :func:`countable_in_parts`. `folder`: an empty one, for files. `people`: as
-    :func:`~sfumato.published.checks.generalized.verify_table` takes them; not beside rows that somebody else has
-    counted, unless ``"attested"``. `promised`: as :func:`~sfumato.published.checks.generalized.verify_table` takes it.
-    Returns: the same as that of the whole table, whatever the order of its records and the batches are. Raises
-    ``VerificationError`` when people were numbered for another table.
-
-    Three passes over the records. Memory: a batch, the distinct values, and one file of about a million records; where
-    people or wishes are counted also the counts of all classes, some 20 bytes for each class and pair of class and
-    sensitive value.
+    `source`: every record once, or distinct rows that somebody else has counted, beside which nobody is numbered. Three
+    passes. Memory: a batch, the distinct values, and one file of about a million records; where people or wishes are
+    counted also the counts of all classes, some 20 bytes for each class and pair of class and sensitive value.
     """
     text = Attribute(kind=Kind.CATEGORICAL)
     hidden = {**sensitive, **dict.fromkeys(promised.values(), text)}
@@ -126,11 +119,7 @@ def verify_parts(
 
 
 def judged_in_parts(models: Sequence[PrivacyModel], parts: Iterable[ClassStatistics]) -> Verification:
-    """Judge classes part by part, and keep of each part those alone that decide what was achieved.
-
-    `parts`: all counted with the totals of the whole table. `models`: each judges a class by itself. Raises
-    ``ValueError`` when they are not the whole table: a fault of the caller.
-    """
+    """Judge classes part by part, counted with the totals of the whole; of each keep those that decide alone."""
     records = classes = 0
     failing = np.zeros((len(models), 2), dtype=np.int64)
     worst: list[list[ClassStatistics]] = [[] for _ in models]
@@ -226,12 +215,7 @@ def _without_promises(table: LargeTable, promised: Sequence[str]) -> tuple[Large
 def statistics_in_parts(
     table: LargeTable, records: Records | None, folder: Path, promised: Sequence[str] = ()
 ) -> Iterator[ClassStatistics]:
-    """Yield the statistics of classes, file by file, with the totals of the whole table.
-
-    `table`: its quasi-identifying codes say which rows are of one class. `records`: how many records each row stands
-    for; None: it is one. `promised`: which promises, ``"promised"`` or ``"promised_l"``, the last sensitive columns
-    hold.
-    """
+    """Yield the statistics of classes, file by file, with the totals of the whole table; last what is promised."""
     table, promises = _without_promises(table, promised)
     sensitive, occurrences = table.encoded.sensitive, [column.occurrences for column in table.sensitive]
     if records is None:
@@ -295,12 +279,10 @@ def verify_bucket_parts(
     models: Sequence[PrivacyModel],
     folder: Path,
 ) -> Verification:
-    """Recount a bucketized table as :func:`~sfumato.published.checks.parts.check_buckets` does.
+    """Recount a bucketized table as :func:`check_buckets` does, in bounded memory.
 
-    `rows`, `counts`: the quasi-identifying and the sensitive table. `models`: what was promised. `folder`: an empty
-    one, for files. Raises ``InputError`` when numbers are none, or the two tables do not count the same records in
-    every bucket. Of `rows` only the buckets are read. Memory: a batch, one file of about two million pairs, and the
-    counts of all buckets, some 20 bytes for each bucket and pair.
+    Of `rows` only the buckets are read. Memory: a batch, one file of about two million pairs, and the counts of all
+    buckets, some 20 bytes for each bucket and pair. Both tables must count the same records in every bucket.
     """
     what, buckets = "bucketized tables", Schema(quasi_identifying={BUCKET: NUMBER}, others="drop")
     held = _sizes(_coded(rows, buckets, folder / "rows"), None, what)
@@ -324,11 +306,9 @@ def verify_slice_parts(
     models: Sequence[PrivacyModel],
     folder: Path,
 ) -> Verification:
-    """Recount a sliced table as :func:`~sfumato.published.checks.slices.check_slices` does.
+    """Recount a sliced table as :func:`sfumato.published.checks.slices.check_slices` does.
 
-    `columns`: attributes of each column, every one of them in one column. `hidden`: the sensitive and the insensitive
-    among them. `sensitive`, `models`, `folder`: as :func:`verify_bucket_parts` takes them. Raises ``InputError`` when
-    buckets are no whole numbers. Memory: the codes of all rows, and numbers of their combinations; no values.
+    Memory: the codes of all rows, and numbers of their combinations; no values.
     """
     schema = schema_of_slices(columns, *hidden, sensitive)
     schema = replace(schema, quasi_identifying={BUCKET: NUMBER, **schema.quasi_identifying})
@@ -397,12 +377,10 @@ IntArray = NDArray[np.int64]
 def check_buckets(
     published: BucketizedTables, models: Sequence[PrivacyModel], sensitive: Mapping[str, Attribute]
 ) -> list[Check]:
-    """Recount every model, one check each.
+    """Recount every model, one check each; cost O(z log z) for z pairs of a bucket and a value.
 
-    `published`: both tables; they count the same records in every bucket, or they could not have been built. `models`:
-    what was promised. Models of equivalence classes are undecidable: quasi-identifying values are published unchanged,
-    and nothing was promised about them. `sensitive`: kind and hierarchy of the sensitive attribute. Cost O(z log z) for
-    z pairs of a bucket and a value.
+    Models of equivalence classes are undecidable: quasi-identifying values are published unchanged, and nothing was
+    promised about them.
     """
     statistics = bucket_statistics(published, sensitive[published.sensitive])
     return [check_of_buckets(model, statistics) for model in models]

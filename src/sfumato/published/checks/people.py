@@ -149,11 +149,9 @@ def limits_of_people(models: Iterable[PrivacyModel], sensitive: Sequence[str]) -
 
 
 def attested_checks(models: Iterable[PrivacyModel], records: ClassStatistics) -> tuple[Check, ...]:
-    """Check what the records alone can decide about promises to people.
+    """Check what the records alone can decide about promises to people: too few records are too few people.
 
-    A class has at least as many records as people, so that one with too few records breaks a promise. Nothing else can
-    be told from records, and nothing is said to hold. `models`: what was promised. `records`: class statistics that
-    count records.
+    Nothing else can be told from records, and nothing is said to hold.
     """
     fewest = int(records.sizes.min()) if records.count else 0
 

@@ -68,15 +68,11 @@ MEMORY = 64 << 20
 def covered_population(
     published: pl.DataFrame, names: Sequence[str], population: Table, recoding: Recoding
 ) -> NDArray[np.int64]:
-    """Count the people of a population whom each class of a published table covers.
+    """Count the people of a population whom each class of a published table covers; int64 (c,).
 
-    `published`: frame with the quasi-identifying columns as text. `names`: the quasi-identifying columns. `population`:
-    original values, with the hierarchies that the table was published with. `recoding`: how the table was published.
-    Returns: int64 (c,): classes of equal rows in order of first appearance. A missing value is covered by the missing
-    value and by ``*``. Raises ``SfumatoError`` when the population lacks a column, or when labels cannot be read or
-    cover nobody; also for class means, which cover nobody in particular.
-
-    Cost O(N · q) for N people, then that of :func:`sfumato.kernels.linking.covered_people`.
+    A missing value is covered by the missing value and by ``*``. Refused when the population lacks a column, when
+    labels cannot be read or cover nobody, and for class means. Cost O(N · q), then that of
+    :func:`sfumato.kernels.linking.covered_people`.
     """
     from sfumato.kernels.linking import covered_people  # only models of a population need it
 
@@ -87,10 +83,7 @@ def covered_population(
 def presence(
     published: pl.DataFrame, names: Sequence[str], population: Table, recoding: Recoding, sizes: NDArray[np.int64]
 ) -> PresenceFound:
-    """Work out how surely each person of a population is in a table: the sum of records ÷ people of their classes.
-
-    Parameters are those of :func:`covered_population`, and the records of each class, int64 (c,).
-    """
+    """Work out how surely each of a population is in a table: the sum of records ÷ people of their classes."""
     from sfumato.kernels.linking import covered_people, extremes, summed_shares
 
     ground = _coverage(published, names, population, recoding)

@@ -138,11 +138,7 @@ class FingerprintsFound:
 def fingerprints_of(
     published: PublishedTable, sensitive: Mapping[str, Attribute], known: int
 ) -> dict[str | None, Fingerprints | None]:
-    """Look for everybody by values of each sensitive attribute and, under None, of all of several together.
-
-    Returns: None where there are more sets of values than are counted; empty where the people of classes are not
-    numbered.
-    """
+    """Look for everybody by values of each sensitive attribute and, under None, of several; None: too many sets."""
     numbers = None if published.pseudonyms is None else numbers_of(published.data[published.pseudonyms.column])
     if numbers is None:
         return {}

@@ -48,14 +48,10 @@ def recount(
     people: NDArray[np.int32] | Attested | None = None,
     population: Register | None = None,
 ) -> Verification:
-    """Recount every model from published tables of any kind.
+    """Recount every model from published tables of any kind; one check for each, in order.
 
-    `published`: what a recipient holds. `models`: what was promised. `sensitive`: the published sensitive attributes
-    with their kinds and hierarchies. `people`: who is who inside of each class of a generalized table that does not say
-    it itself; see :func:`~sfumato.published.checks.generalized.verify_table`. `population`: everybody who might be in
-    the table, where it is at hand. Returns: one check for each model, in order; undecidable if the tables do not decide
-    it, or if this version cannot recount their kind. Where nothing is promised that is said, and the outcome is never
-    good.
+    Undecidable if the tables do not decide it, or this version cannot recount their kind. Where nothing is promised
+    that is said, and the outcome is never good. `people`: who is who where a generalized table does not say it itself.
     """
     if isinstance(published, PublishedTable) and published.pseudonyms is not None and people is None:
         from sfumato.published.checks.pseudonyms import recount_pseudonyms  # few releases have any
@@ -81,10 +77,9 @@ def verified(
     kinds: Mapping[str, Kind] = MappingProxyType({}),
     population: Register | None = None,
 ) -> Verification:
-    """Recount tables that were just made, and refuse any that break a promise or leave one undecided.
+    """Recount tables that were just made, and refuse any that break a promise, each by name, or leave one undecided.
 
-    `kinds` are those of sensitive columns that a reader finds to be of another kind than in the original table. Raises
-    ``VerificationError``: naming every promise that does not hold.
+    `kinds`: those that a reader finds where they are not those of the original.
     """
     sensitive = {
         name: Attribute(kind=kinds.get(name, table.kinds[name]), hierarchy=table.schema.sensitive[name].hierarchy)

@@ -39,9 +39,8 @@ _LEFT, _RIGHT = "\0left", "\0right"
 def linked_columns(columns: Columns, unknown: Collection[str], attribute: str) -> tuple[int, ...]:
     """Return the columns that disclose a sensitive attribute to somebody who knows all others except `unknown`.
 
-    Those that hold it, those that share an attribute with them that the attacker does not know either, and so on. If it
-    is one column alone, what that column says about people who agree in its other attributes is all that there is to
-    learn, whatever the other columns say.
+    Those that hold it, those that share an unknown attribute with them, and so on. If it is one alone, what it says
+    about people who agree in its other attributes is all that there is to learn.
     """
     linked = {place for place, column in enumerate(columns) if attribute in column}
     while True:
@@ -190,12 +189,7 @@ class _VectorMeasures:
 def slice_index(
     arrays: SlicingArrays, bucket_of: NDArray[np.int64], count: int, part_sizes: NDArray[np.int64]
 ) -> SliceIndex:
-    """Index a sliced table; O(w n log n).
-
-    `arrays`: parts and sensitive values of each row, and the rules. Only values of one column must be in one row.
-    `bucket_of`: int64 (n,): bucket of each row, ``0 .. count-1``. `count`: number of buckets. `part_sizes`: int64 (w,):
-    distinct parts of each column.
-    """
+    """Index a sliced table by the bucket of each row; O(w n log n). Only values of one column must be in one row."""
     columns = [_column(arrays.parts[:, place], bucket_of, count, int(size)) for place, size in enumerate(part_sizes)]
     by_part = [np.argsort(parts, kind="stable") for _, parts, _ in columns]
     owners = [np.repeat(np.arange(count), np.diff(starts)) for starts, _, _ in columns]
@@ -311,12 +305,10 @@ def layout_of(
     models: Sequence[PrivacyModel],
     recoded: Mapping[int, NDArray[np.int32]] | None = None,
 ) -> SliceLayout:
-    """Lay out the columns of an encoded table.
+    """Lay out the columns of an encoded table for models of slices; O(n q).
 
-    `table`: the original table. `columns`: attributes of each column; those that are neither quasi-identifying nor
-    sensitive are ignored. `models`: models of slices. `recoded`: for columns whose values are generalized, by place:
-    number of the published value of each record, int32 (n,). The part of a column is what an attacker knows of it: its
-    quasi-identifying attributes. Cost O(n q).
+    The part of a column is what an attacker knows of it, its quasi-identifying attributes. `recoded`: for columns that
+    are generalized, the number of each record's published value.
     """
     place_of = {attribute.name: place for place, attribute in enumerate(table.attributes)}
     part_of: dict[int, int] = {}

@@ -48,17 +48,14 @@ from sfumato.table.schema import Attribute, Kind, Schema
 def check_slices(
     published: SlicedTable, models: Sequence[PrivacyModel], sensitive: Mapping[str, Attribute]
 ) -> list[Check]:
-    """Recount every model, one check each.
+    """Recount every model, one check each; those not about slices are undecidable.
 
-    `models`: what was promised; those that are not about slices are undecidable. `sensitive`: sensitive attributes with
-    their kinds and hierarchies. Returns: *holds*: for everybody who may be in the table. *broken*: for some record,
-    whichever the records are. *undecidable*: broken only for people who may or may not be records; or there are too
-    many to try. If columns share attributes, see
-    :func:`sfumato.published.checks.slices.check_overlapping_slices`.
-
-    First come the groups: rows of a bucket that agree on what is beside the sensitive attribute. What a table says
-    about somebody is a weighted mean of what their groups say, so if every group keeps the model, everybody is safe;
-    cost O(n log n). Only the people who may be in a group that does not are then tried, over all buckets that match.
+    *holds*: for everybody who may be in the table; *broken*: for some record, whichever the records are; else
+    *undecidable*, also where there are too many to try. If columns share attributes, see
+    :func:`_check_overlapping_slices`. First come the groups: rows of a bucket that agree on what is beside the
+    sensitive attribute. What a table says about somebody is a weighted mean of what their groups say, so if every group
+    keeps the model, everybody is safe; O(n log n). Only people who may be in another group are then tried, over all
+    buckets that match.
     """
     if shared_attributes(published.columns):
         return _check_overlapping_slices(published, models, sensitive)
@@ -71,11 +68,7 @@ def check_slices(
 def check_encoded_slices(
     columns: Columns, table: EncodedTable, bucket_of: NDArray[np.int64], models: Sequence[PrivacyModel]
 ) -> list[Check]:
-    """Recount every model of a table whose columns share no attributes.
-
-    `table`: the published rows, read by :func:`schema_of_slices` and encoded in the order of names. `bucket_of`: int64
-    (n,): rank of the number of each row's bucket. `models`: what was promised.
-    """
+    """Recount every model of a table whose columns share no attributes; `bucket_of`: rank of each row's bucket."""
     return [_check(model, columns, table, bucket_of) for model in models]
 
 
@@ -104,11 +97,7 @@ class _SliceVerdict:
 def judge_slices(
     layout: SliceLayout, rule: int, model: SensitiveModel, table: EncodedTable, bucket_of: NDArray[np.int64], count: int
 ) -> _SliceVerdict:
-    """Decide one rule of a model for everybody who may be in a table.
-
-    `layout`: columns and rules of the table. `rule`: place of the rule, which is one of `model`. `table`: encoded rows;
-    only values of one column must be in one row. `bucket_of`: int64 (n,), ``0 .. count-1``. `count`: number of buckets.
-    """
+    """Decide one rule of a model, at its place, for everybody who may be in a table; rows hold one column's values."""
     attribute = int(layout.arrays.rules.attributes[rule])
     home = int(layout.arrays.homes[attribute])
     parts = layout.arrays.parts[:, home] if home >= 0 else np.zeros(table.height, np.int32)
@@ -177,10 +166,7 @@ def _some_record_fails(
     buckets: NDArray[np.int64],
     groups_in: NDArray[np.int64],
 ) -> bool:
-    """Tell whether the model fails for everybody who may be in a group, or may have one of the values of a bucket.
-
-    Somebody in the table has every value of a bucket.
-    """
+    """Tell whether the model fails for all who may be in a group or have a bucket's values: somebody is there."""
     safe = np.zeros(len(buckets), dtype=np.bool_)
     safe[candidates.group_of[~fails]] = True
     if bool(np.any(candidates.listed & ~safe)):
@@ -215,12 +201,7 @@ class _Candidates:
 def candidates_of(
     index: SliceIndex, buckets: NDArray[np.int64], home: int, parts: NDArray[np.int32], most: int = _MOST_CANDIDATES
 ) -> _Candidates:
-    """List everybody who may be in some groups.
-
-    `index`: the sliced table. `buckets`, `parts`: bucket of each group, and its part in column `home`. `home`: column
-    beside the sensitive attribute; −1 for none, when the group is the bucket. `most`: how many to list; groups that do
-    not fit any more are left out.
-    """
+    """List everybody who may be in some groups, by bucket and part in column `home` (−1: none), up to `most`."""
     columns = np.arange(len(index.starts))
     held = index.starts[:, buckets + 1] - index.starts[:, buckets]
     numbers = np.prod(np.where((columns == home)[:, None], 1, held).astype(np.float64), axis=0)
@@ -252,19 +233,14 @@ class _Finding:
 def _check_overlapping_slices(
     published: SlicedTable, models: Sequence[PrivacyModel], sensitive: Mapping[str, Attribute]
 ) -> list[Check]:
-    """Recount every model, one check each.
+    """Recount every model, one check each, where some columns share attributes.
 
-    `published`: a sliced table some of whose columns share attributes. `models`: what was promised; those that are not
-    about slices are undecidable. `sensitive`: sensitive attributes with their kinds and hierarchies. Returns: *holds*:
-    in every bucket, for all rows that agree in what is beside the sensitive attribute, or, if it is in several columns,
-    for everybody whose values can be joined from them. *broken*: such rows break it and match no other bucket; or
-    copies of an attribute contradict each other. *undecidable*: they match other buckets too, and it is not known which
-    rows belong to whom; or columns cannot be joined.
-
-    Why rows that agree decide: see :func:`sfumato.published.checks.slice_layout.joined_shares`, which proves it. What
-    a table says about somebody over several buckets is a weighted mean of what each bucket says, whatever the weights.
-    So the weights, which depend on the order of columns if columns form a circle, never matter. Cost O(n log n), and
-    the rows joined.
+    *holds*: in every bucket, for all rows that agree in what is beside the sensitive attribute, or, if it is in several
+    columns, for everybody whose values can be joined. *broken*: such rows break it and match no other bucket; or copies
+    of an attribute contradict each other. *undecidable*: they match others too, or columns cannot be joined; models not
+    about slices. :func:`joined_shares` proves why rows that agree decide. What a table says about somebody over several
+    buckets is a weighted mean of what each says, so weights, which depend on the order of columns in a circle, never
+    matter. O(n log n), and the rows joined.
     """
     frames = column_frames(published)
     contradicting = _contradicting_buckets(published.columns, frames)

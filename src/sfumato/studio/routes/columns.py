@@ -18,7 +18,7 @@ from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
 from sfumato.studio.desk import COUNTED_AT_ONCE, MOST_ROWS, Desk, TablePage, ordered
 from sfumato.studio.draft import ACCEPT, DROPPED, KEY_FORM, ROLES, SINGLE, WITH_SETTINGS, Draft
-from sfumato.studio.layout import ENCODINGS, SEPARATORS, Answer, answered, is_text_file, layout_columns, tried
+from sfumato.studio.layout import ENCODINGS, SEPARATORS, Answer, Question, answered, is_text_file, layout_columns, tried
 from sfumato.studio.pages import answering, desk_of, environment, fragment, page, page_entry, reading, text, whole
 from sfumato.studio.project import Project, as_written
 
@@ -97,6 +97,7 @@ def columns(request: Request) -> Response:
         open_questions=len({*findings, *asked}) + bool(keys),
         taken_back=TAKEN_BACK,
         single=SINGLE,
+        **(_reviewed(desk) if desk.is_reviewed else {}),
     )
 
 
@@ -128,6 +129,32 @@ def more_sizes(request: Request) -> Response:
     left = sorted(((its.uniques, its.below(k), name) for name, its in without.items()), key=lambda each: each[:2])
     also = sorted(((its.uniques, name) for name, its in known.items()), reverse=True)
     return fragment("more_sizes.html", without=left, known=also, k=k)
+
+
+def show_review(request: Request) -> Response:
+    """Show what each undecided column seems to be, and what was found that stands nowhere else on the page."""
+    return fragment("review.html", **_reviewed(desk_of(request)))
+
+
+def _reviewed(desk: Desk) -> dict[str, Any]:
+    found, undecided = desk.reviewed(), desk.draft.undecided
+    beside = {*desk.findings(), *desk.questions()}
+    remarks = [each for each in found.findings if not each.columns or not beside.issuperset(each.columns)]
+    return {
+        "entry": desk.head,
+        "remarks": [Question.of(each.problem(), desk.table, each.where + each.question) for each in remarks],
+        "seeming": [column for column in found.columns if column.name in undecided],
+        "proposed": desk.proposal().roles if undecided else {},
+        "roles": ROLES,
+    }
+
+
+def take_proposal(request: Request, sent: FormData) -> str:
+    """Give undecided columns the roles that the review proposes, and promise what it does where nothing is promised."""
+    desk = desk_of(request)
+    proposal = desk.proposal()
+    _, branches = desk.change(page_entry(sent), lambda draft: draft.with_proposal(proposal))
+    return BRANCHED if branches else "The proposal is the setup now. Read it, and correct what is wrong."
 
 
 def sizes_shown(desk: Desk, draft: Draft, number: int = 0) -> dict[str, Any] | None:
@@ -355,6 +382,8 @@ ROUTES = [
     Route("/columns", reading(columns)),
     Route("/sizes", reading(sizes)),
     Route("/sizes/more", reading(more_sizes)),
+    Route("/review", reading(show_review)),
+    Route("/setup/proposal", answering(take_proposal), methods=["POST"]),
     Route("/grid", grid),
     Route("/events", state),
     Route("/setup/column", answering(change_column), methods=["POST"]),

@@ -111,7 +111,6 @@ def change_promises(request: Request, sent: FormData) -> str:
     """Add, change or take away a promise; change the method or another part."""
     what = text(sent, "what")
     changes = {
-        "add": _added,
         "model": _model,
         "remove": _removed,
         "method": _method,
@@ -119,17 +118,27 @@ def change_promises(request: Request, sent: FormData) -> str:
         "part": _part,
         "top": _top,
     }
-    if what not in changes:
+    if what != "add" and what not in changes:
         raise InputError("what: is none of the changes that this page can make")
-    _, branches = desk_of(request).change(page_entry(sent), lambda draft: changes[what](draft, sent))
+    desk = desk_of(request)
+    fewest = min((desk.profile(name).distinct for name in desk.draft.of_role("sensitive")), default=0)
+
+    def changed(draft: Draft) -> Draft:
+        return _added(draft, sent, fewest) if what == "add" else changes[what](draft, sent)
+
+    _, branches = desk.change(page_entry(sent), changed)
     return BRANCHED if branches else ""
 
 
-def _added(draft: Draft, sent: FormData) -> Draft:
+def _added(draft: Draft, sent: FormData, fewest: int) -> Draft:
+    """Add a promise; `fewest`: values that a sensitive column has, as no class can have more."""
     name = text(sent, "name")
     if name not in MODELS:
         raise InputError("name: is none of the models")
-    return draft.with_rest("models", [*draft.rest.get("models", ()), {"name": name, **STARTS.get(name, {})}])
+    start = dict(STARTS.get(name, {}))
+    if "l" in start and fewest > 1:
+        start["l"] = min(start["l"], fewest)
+    return draft.with_rest("models", [*draft.rest.get("models", ()), {"name": name, **start}])
 
 
 def _model(draft: Draft, sent: FormData) -> Draft:

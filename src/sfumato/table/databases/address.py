@@ -60,11 +60,10 @@ def is_database_path(path: os.PathLike[str]) -> bool:
 
 
 def address_of(url: str) -> Address:
-    """Read a URL.
+    """Read a URL: ``postgresql://host/database`` as libpq does, ``sqlite:///path`` or ``duckdb:///path``.
 
-    `url`: ``postgresql://host/database`` as libpq reads it, ``sqlite:///path`` or ``duckdb:///path``. A path from the
-    root has a fourth slash. ``?table=...`` and ``?schema=...`` name what is meant in it. Raises ``PolicyError`` when a
-    password is in it, or it cannot be read; nothing of it is shown.
+    A path from the root has a fourth slash. ``?table=...`` and ``?schema=...`` name what is meant. A password in it is
+    refused.
     """
     scheme, _, rest = url.partition("://")
     kind = KINDS[scheme.lower()]

@@ -27,10 +27,9 @@ _DIGITS = 38
 
 
 def numbers_in(texts: pl.Series) -> pl.Series:
-    """Return decimal numbers as whole numbers or decimals that are equal to them; as texts where both are too narrow.
+    """Return plain decimals as equal whole numbers or decimals, as texts where too narrow; ``NaN`` is missing.
 
-    ``NaN`` is missing; if one is infinite, all are floating-point numbers. `texts`: plain decimal numbers, such as
-    ``-12.50``, ``NaN`` and ``Infinity``. Cost O(bytes).
+    If one is infinite, all are floating-point numbers.
     """
     texts = texts.set((texts == "NaN").fill_null(False), None)
     if texts.str.contains("Infinity", literal=True).any():

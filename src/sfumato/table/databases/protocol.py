@@ -25,11 +25,10 @@ from sfumato.whole_files import read_regular_text
 
 
 def storable(frame: pl.DataFrame, *, texts_only: bool) -> pl.DataFrame:
-    """Return a frame with whole numbers, floating-point numbers, texts, booleans, dates and times to the microsecond.
+    """Return a frame with plain numbers, texts, booleans, dates and times to the microsecond, or with texts alone.
 
-    Texts may be categories. Numbers that 64 bits cannot distinguish, times of day and the like become texts. NaN is a
-    missing value, as everywhere here, and -0.0 becomes 0.0. `frame`: of plain values. `texts_only`: write booleans,
-    dates and times as text, too.
+    Numbers that 64 bits cannot distinguish, times of day and the like become texts. NaN is missing, and -0.0 becomes
+    0.0.
     """
     return pl.DataFrame([_stored(column, texts_only) for column in frame])
 
@@ -224,11 +223,7 @@ class DatabaseSource:
     """Columns to which nobody gave a role are never read."""
 
     def read(self, names: Sequence[str]) -> list[pl.Series]:
-        """Read columns, and no others, at one state of the database.
-
-        Raises ``InputError`` when there are no records, a column is of a type that cannot be published, or the database
-        goes away.
-        """
+        """Read columns, and no others, at one state of the database; refused of types that cannot be published."""
         with connector(self.address).reading(self.address) as session:
             relation = _relation(session, self.table, self.query)
             frame = session.read(relation, names)
@@ -238,13 +233,7 @@ class DatabaseSource:
 
 
 def database_source(url: str, *, table: str | None = None, query: str | PathLike[str] | None = None) -> DatabaseSource:
-    """Open a table, or a query, and read the names of its columns.
-
-    `url`: as :func:`sfumato.table.databases.address.address_of` reads it. A table that it names counts before `table`.
-    `table`: with its schema before a dot where it needs one. `query`: a file with one SELECT. Raises ``PolicyError``
-    when there is a password in the URL, or not one of table and query is named. Raises ``InputError`` when there is no
-    such table or database, the query cannot be run, or a driver is not installed.
-    """
+    """Open a table, which the URL may name, or a query, and read the names of its columns; a password is refused."""
     address = address_of(url)
     table = address.table or table
     if (table is None) == (query is None):

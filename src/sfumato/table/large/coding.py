@@ -566,11 +566,10 @@ class Kept:
 
 
 def coded_table(source: BatchSource, coding: Coding) -> LargeTable:
-    """Read a source once and count its values, then write the codes of its records.
+    """Read a source once and count its values, then write the codes of its records; refused as if read whole.
 
-    Raises ``SfumatoError``: everything that reading and encoding the table whole would raise; also where its values do
-    not fit into the memory. Memory: one batch, and the distinct values of every quasi-identifying and sensitive column.
-    Disk: until codes are written, a number for each cell besides.
+    Memory: one batch, and the distinct values of the columns. Disk: until codes are written, a number for each cell
+    besides.
     """
     schema = coding.schema
     keys = None if not coding.key_columns else KeyFiles(coding.folder, coding.schema.key_form)

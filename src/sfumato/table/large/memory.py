@@ -178,12 +178,7 @@ def _limit() -> int | None:
 
 
 def mapped(path: Path, dtype: Any, shape: tuple[int, ...], *, new: bool = False) -> NDArray[Any]:
-    """Map a file; what is written to the array goes to the file.
-
-    `path`, `dtype`, `shape`: the file, and what it holds. `new`: make the file, full of zeros. Its room is taken at
-    once: where a disk is full, writing to a mapped array would end the program. Raises ``OSError`` when there is no
-    room for it.
-    """
+    """Map a file, `new` full of zeros: its room is taken at once, as writing to a full disk would end the program."""
     if new and hasattr(os, "posix_fallocate"):
         size = math.prod(shape) * np.dtype(dtype).itemsize
         with path.open("wb") as file:

@@ -121,11 +121,9 @@ def typed_by_name(column: pl.Series) -> pl.Series:
 
 
 def several_files(given: Given, paths: Sequence[Path], root: Path | None = None) -> TableSource:
-    """Open files as one table.
+    """Open files as one table; below `root` names such as ``year=2024`` hold values.
 
-    `given`: how they are read. `paths`: in order. `root`: folder below which names such as ``year=2024`` hold values;
-    None: they hold none. Raises ``InputError`` when there is no file, one is named twice or cannot be opened, or the
-    parts do not have the same columns.
+    Parts must have the same columns.
     """
     from sfumato.table.sources import open_source
 

@@ -81,12 +81,7 @@ def spark_session() -> Iterator[Any]:
 
 
 def spark_table(session: Any, name: str, layout: CsvFormat) -> SparkSource:
-    """Open a table as Spark sees it.
-
-    `name`: path of a CSV file (UTF-8), of a Parquet file or of a folder of these, or its address (``s3://...``), as the
-    server sees them; or the name of a table that the server knows. `layout`: how text is laid out. Raises
-    ``InputError`` when there is none.
-    """
+    """Open a table as Spark sees it: by path or address of CSV (UTF-8) or Parquet, or by a name that it knows."""
     is_text = name.lower().endswith(_TEXTS)
     path = str(Path(name).absolute()) if Path(name).exists() else name
     is_path = path != name or "/" in name or scheme_of(name) or name.lower().endswith(_TABLES)

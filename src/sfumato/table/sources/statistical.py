@@ -248,12 +248,7 @@ PROGRAMS = {
 
 
 def write_labelled(frame: pl.DataFrame, path: Path, program: Program, codes: Mapping[str, Mapping[str, int]]) -> None:
-    """Write a frame for a statistical program.
-
-    `frame`: of plain values. `codes`: used for a column whose texts all have one there; other texts are numbered from 1
-    in their order. Raises ``InputError`` when the program takes no such names of columns, or the library is not
-    installed.
-    """
+    """Write a frame for a statistical program, with `codes` where all texts have one, else numbered in order."""
     raise_all(InputError, _wrong_names(frame.columns, program))
     pyreadstat = library("pyreadstat", extra="statistical", what=WHAT)
     columns, labels, missing = [], dict[str, dict[Any, str]](), dict[str, list[Any]]()

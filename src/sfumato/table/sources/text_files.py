@@ -260,12 +260,10 @@ def first_row(file: CsvFile, layout: CsvFormat) -> list[str]:
 def read_rows(
     file: CsvFile, layout: CsvFormat, width: int, indices: Sequence[int], dropped: list[int] | None = None
 ) -> list[pl.Series]:
-    """Read some columns as categories, checking every row.
+    """Read some columns as categories, checking every row; every kind of broken one is counted, and the first named.
 
-    Blank lines are skipped where rows have more than one field, and rows of nothing but separators of what another
-    program wrote; their number is put into `dropped`. Raises ``InputError`` with every kind of broken row:
-    how many there are, and the number of the first. Cost O(bytes), about ten times that of a compiled parser; memory
-    for one chunk of rows beyond the result.
+    Blank lines are skipped where rows have several fields, and rows of separators; `dropped` counts them. About ten
+    times the cost of a compiled parser; memory for one chunk of rows beyond the result.
     """
     faults = _Faults(width, layout.foreign and layout.footer_lines is None)
     dtypes = [private_categorical() for _ in indices]
@@ -430,12 +428,7 @@ _CARRIAGE_RETURN = 13
 
 
 def count_regular_rows(blocks: Iterable[bytes], fields: int, separator: str, quote: str | None) -> int | None:
-    """Count the rows of a text if every one has `fields` fields; None otherwise.
-
-    `blocks`: the text in UTF-8, without the line end of its last row. `fields`: fields in each row, ≥ 1. `separator`,
-    `quote`: one ASCII character each; quote may be None. Returns: also None when a quote is left open or is where none
-    belongs. Cost O(bytes), a few vectorized passes.
-    """
+    """Count the rows of a text in UTF-8 if each has `fields` fields and no quote is stray; None otherwise."""
     quotes = _Quotes(ord(quote) if quote else -1, ord(separator))
     rows, fields_so_far = 0, 0
     for block in _closed(blocks, quotes.mark):
