@@ -14,7 +14,7 @@ from sfumato.anonymizers.auto import Auto as Auto
 from sfumato.anonymizers.best import Best as Best
 from sfumato.anonymizers.bucketization import Bucketization as Bucketization
 from sfumato.anonymizers.cell_suppression import CellSuppression as CellSuppression
-from sfumato.anonymizers.clustering.distinct import lower_bound as lower_bound
+from sfumato.anonymizers.clustering.bounds import lower_bound as lower_bound
 from sfumato.anonymizers.clustering.greedy import CAAT as CAAT
 from sfumato.anonymizers.clustering.greedy import OKA as OKA
 from sfumato.anonymizers.clustering.greedy import KMember as KMember

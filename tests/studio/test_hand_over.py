@@ -16,6 +16,7 @@ from sfumato.classes.population_uniqueness import population_uniqueness
 from sfumato.numbers import percent
 from sfumato.studio.pages import ticks
 from sfumato.studio.routes.look import CLASS_BANDS, bars
+from sfumato.studio.routes.sign import Marks
 from studio.desks import opened, people
 
 FORMATS = ("csv", "parquet", "xlsx", "sav", "dta")
@@ -175,6 +176,35 @@ def test_a_release_is_handed_over_in_the_format_of_its_recipient(studio, format)
     # Some formats cannot be read any more.
     with suppress(sf.VerificationError):
         assert not sf.verify(folder).ok
+
+
+def test_a_spreadsheet_has_one_mark_before_all_fractions(studio):
+    studio.post("/sign/earlier", earlier="")
+    sent = {"run": "1", "name": "marked", "format": "csv"}
+    answer = studio.post("/sign/hand-over", **sent, separator=";", decimal=",")
+    assert "marked-data.csv" in answer.json()["said"]
+    place = studio.desk.project.place
+    shown = pl.read_csv(place / "marked-data.csv", separator=";", infer_schema=False)
+    assert shown.equals(pl.read_csv(place / "marked" / "data.csv", infer_schema=False))
+    assert sf.verify(place / "marked").ok
+    for separator, decimal in ((",", ","), ("|", "."), (";", "x")):
+        refused = studio.post("/sign/hand-over", **{**sent, "name": "odd"}, separator=separator, decimal=decimal)
+        assert refused.status_code == 422
+    assert not (place / "odd").exists()
+    marks = Marks(";", ",")
+    assert marks.cells(pl.Series("a", ["1490.43-2000.5", "*", None, "-7"]), ends=True) == [
+        "1490,43-2000,5",
+        "*",
+        None,
+        "-7",
+    ]
+    assert marks.cells(pl.Series("a", ["69.9", "-5", "1.25"]), ends=False) == ["69,9", "-5", "1,25"]
+    # What passed through with a comma keeps it, and text is no number.
+    assert marks.cells(pl.Series("a", ["69,9", "70"]), ends=False) == ["69,9", "70"]
+    assert Marks().cells(pl.Series("a", ["69,9", "70"]), ends=False) == ["69.9", "70"]
+    assert marks.cells(pl.Series("a", ["v1.2", "3.4"]), ends=False) == ["v1.2", "3.4"]
+    with pytest.raises(sf.InputError, match="cannot be written"):
+        marks.cells(pl.Series("a", ["1.5", "{1,2}"]), ends=True)
 
 
 def test_an_unknown_format_and_a_folder_that_is_there_are_refused(studio):

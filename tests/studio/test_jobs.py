@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -277,6 +278,15 @@ def test_the_levels_that_keep_the_promises_are_searched_and_drawn(studio):
     assert drawn.count("<circle") + drawn.count("<rect") == len(found["known"]) == 8
     assert drawn.count("<rect") == 1
     assert page.count('<td class="small">minimal') == len(found["minimal"])
+    # Each choice is walked to, with what it costs and what lies beside it.
+    top = studio.get("/compare/node?level-0=1&level-1=1&level-2=1").text
+    assert "keeps the promises" in top.partition("</p>")[0]
+    assert re.findall(r'data-levels="([\d,]+)"', top) == ["0,1,1", "1,0,1", "1,1,0"]
+    finest = studio.get("/compare/node").text
+    alone = studio.desk.preview.sizes(studio.desk.attributes(studio.desk.draft)).uniques
+    assert f"<dt>records alone</dt><dd>{alone}</dd>" in finest
+    assert "breaks them" in finest.partition("</p>")[0]
+    assert studio.get("/compare/node?level-0=7").status_code == 404
     studio.post("/setup/column", column="sex", what="role", value="insensitive")
     assert "stale" in studio.get("/compare").text
     # What cannot be met is said, and nothing is drawn of it.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
+from collections import Counter
 
 import pytest
 
@@ -335,6 +337,30 @@ class TestHierarchies:
         assert studio.get("/sizes").text != before
         assert "a preview" in studio.get("/sizes").text
         assert studio.get("/policy.toml").text == changed != policy
+
+    def test_a_rule_is_tried_before_it_is_used(self, studio):
+        studio.set_up()
+        before = studio.desk.head.number
+        asked = "/hierarchies/trial?column=5&kind=order&steps="
+        studio.post("/setup/column", column="ward", what="role", value="quasi-identifying")
+        page = studio.get(f"{asked}2").text
+        assert re.findall(r'<th scope="row">(\d)</th><td class="n">(\d+)</td>', page) == [
+            ("0", "3"),
+            ("1", "2"),
+            ("2", "1"),
+        ]
+        wards = Counter(studio.desk.table.texts("ward").to_list())
+        assert f'a to b <span class="count soft">{wards["a"] + wards["b"]}</span>' in page
+        for steps in ("", "1", "two", "-3"):
+            assert "steps:" in studio.get(asked + steps).text
+        assert 'class="small bad"' in studio.get("/hierarchies/trial?column=2&kind=intervals&steps=0").text
+        assert studio.desk.head.number == before + 1
+        assert studio.post("/setup/hierarchy", column="5", what="rule", kind="order", steps="2").status_code == 200
+        tree = studio.desk.preview.hierarchy("ward", studio.desk.draft.attribute("ward"))
+        assert [path[1] for path in tree.paths] == ["a to b", "a to b", "c"]
+        studio.post("/values", value="hide")
+        assert "a to b" not in studio.get(f"{asked}2").text
+        studio.post("/values", value="show")
 
     def test_edits_by_hand(self, studio):
         studio.set_up()

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from sfumato.anonymizers import ANONYMIZERS
-from sfumato.anonymizers.clustering.distinct import Loss, lower_bound
+from sfumato.anonymizers.clustering.bounds import lower_bound
+from sfumato.anonymizers.clustering.distinct import Loss
 from sfumato.anonymizers.clustering.numeric import numeric_space
 from sfumato.anonymizers.clustering.refinement import ROUNDS, refine
 from sfumato.anonymizers.feasibility import feasible

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.anonymizers.clustering.distinct import lower_bound
+from sfumato.anonymizers.clustering.bounds import lower_bound
 from sfumato.errors import InputError, PolicyError, VerificationError
 from sfumato.evaluation.attacks.placement import place_people
 from sfumato.evaluation.attacks.play import Attacks, attack
@@ -175,7 +175,8 @@ def report_limits(published: Published, description: Description, policy: Publis
     sensitive = tuple(description.sensitive)
     models = list(filter(None, map(build_model, description.models)))
     of_people = () if description.people is None else limits_of_people(models, sensitive)
-    blind = bool((policy.algorithm() or ("", {}))[1].get("blind"))
+    options = (policy.algorithm() or ("", {}))[1]
+    blind = bool(options.get("blind")) or options.get("split") == "blind"
     return [*published.limits, *limits_of_values(models, sensitive, blind=blind), *of_people, *LIMITS]
 
 

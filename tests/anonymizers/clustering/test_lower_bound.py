@@ -16,7 +16,7 @@ import sfumato as sf
 from anonymizers.clustering.clustering_tables import class_loss, encoded, rows, tables
 from examples import examples
 from naive.lower_bound import cheapest_company, least_loss
-from sfumato.anonymizers.clustering.distinct import lower_bound
+from sfumato.anonymizers.clustering.bounds import lower_bound
 from sfumato.table.encoding import encode
 
 few = st.lists(rows, min_size=2, max_size=7)
@@ -24,13 +24,13 @@ measures = st.sampled_from(["ncp", "loss"])
 weights = st.sampled_from([1.0, 2.5])
 
 
-@given(few, st.integers(1, 4), measures, weights)
+@given(few, st.integers(1, 4), measures, weights, st.integers(0, 4))
 @examples(80)
-def test_no_partition_loses_less(data, k, measure, weight):
+def test_no_partition_loses_less(data, k, measure, weight, rounds):
     k = min(k, len(data))
     best = least_loss(data, k, class_loss(data, measure, weight))
     cells = len(data) * (2 + weight)
-    assert lower_bound(encoded(data, weight=weight), k, loss=measure) <= best / cells
+    assert lower_bound(encoded(data, weight=weight), k, loss=measure, rounds=rounds) <= best / cells
 
 
 @given(tables(least=2, most=9), st.integers(1, 4), measures, weights)
@@ -46,7 +46,7 @@ def test_it_is_at_least_the_mean_of_what_every_record_has_to_pay(data, k, measur
     total = sum(cheapest_company(data, one, k, per_attribute) for one in range(len(data)))
     found = lower_bound(encoded(data, weight=weight), k, loss=measure)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sfumato.anonymizers.clustering.distinct.FACTOR", 1.0)
+        patch.setattr("sfumato.anonymizers.clustering.bounds.FACTOR", 1.0)
         alone = lower_bound(encoded(data, weight=weight), k, loss=measure)
     assert alone == pytest.approx(total / (len(data) * (2 + weight)), abs=1e-9)
     assert found >= alone
@@ -59,15 +59,19 @@ def test_no_partition_of_scattered_records_loses_less(seed, k, measure):
     generator = np.random.default_rng(seed)
     names = ("aa", "ab", "ba"), ("red", "blue", "green")
     data = [(float(generator.integers(0, 9)), *(str(generator.choice(each)) for each in names)) for _ in range(8)]
-    best = least_loss(data, k, class_loss(data, measure, 1.0))
-    assert lower_bound(encoded(data), k, loss=measure) <= best / (3 * len(data))
+    best = least_loss(data, k, class_loss(data, measure, 1.0)) / (3 * len(data))
+    first, raised = (lower_bound(encoded(data), k, loss=measure, rounds=rounds) for rounds in (0, 3))
+    assert first <= raised <= best
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sfumato.anonymizers.clustering.bounds._PATIENCE_CHARGING", 2)
+        assert lower_bound(encoded(data), k, loss=measure, rounds=2) <= best
 
 
 @given(st.lists(rows, min_size=3, max_size=6), st.integers(2, 3))
 @examples(40)
 def test_leaving_records_out_does_not_lose_less(data, k):
     """Whoever is left out loses everything: three cells of three."""
-    found = lower_bound(encoded(data), k) * 3 * len(data)
+    found = lower_bound(encoded(data), k, rounds=2) * 3 * len(data)
     whole = class_loss(data, "ncp", 1.0)
     for kept in product([False, True], repeat=len(data)):
         rest = [row for row, stays in zip(data, kept, strict=True) if stays]
@@ -81,7 +85,7 @@ def test_who_is_hard_to_place_is_charged_for_their_company():
     data = [(0.0, "aa", "red"), (0.0, "aa", "red"), (0.0, "aa", "blue")]
     assert lower_bound(encoded(data), 2) == pytest.approx(2 / 9)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sfumato.anonymizers.clustering.distinct.FACTOR", 1.0)
+        patch.setattr("sfumato.anonymizers.clustering.bounds.FACTOR", 1.0)
         assert lower_bound(encoded(data), 2) == pytest.approx(1 / 9)
 
 
@@ -92,9 +96,9 @@ def test_with_little_patience_it_is_lower_and_threads_do_not_matter(data, k, mea
     found = lower_bound(table, k, loss=measure)
     assert lower_bound(table, k, loss=measure, threads=3) == found
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sfumato.anonymizers.clustering.distinct.FACTOR", 1.0)
+        patch.setattr("sfumato.anonymizers.clustering.bounds.FACTOR", 1.0)
         alone = lower_bound(table, k, loss=measure)
-        patch.setattr("sfumato.anonymizers.clustering.distinct.PATIENCE", patience)
+        patch.setattr("sfumato.anonymizers.clustering.bounds.PATIENCE", patience)
         assert lower_bound(table, k, loss=measure) <= alone + 1e-12
 
 
@@ -103,10 +107,20 @@ def test_fewer_than_k_records_can_only_be_suppressed():
     assert lower_bound(encoded([(1.0, "aa", "red")] * 4), 4) == 0.0
 
 
-@pytest.mark.parametrize(("k", "loss"), [(0, "ncp"), (1.5, "ncp"), (True, "ncp"), (2, "height")])
-def test_wrong_settings_are_refused(k, loss):
+@pytest.mark.parametrize(
+    ("k", "loss", "rounds"), [(0, "ncp", 0), (1.5, "ncp", 0), (True, "ncp", 0), (2, "height", 0), (2, "ncp", -1)]
+)
+def test_wrong_settings_are_refused(k, loss, rounds):
     with pytest.raises(sf.PolicyError, match="lower bound"):
-        lower_bound(encoded([(1.0, "aa", "red")]), k, loss=loss)
+        lower_bound(encoded([(1.0, "aa", "red")]), k, loss=loss, rounds=rounds)
+
+
+def test_rounds_close_most_of_the_gap():
+    """Scattered records: their cheapest regions overlap, and no partition can use them all."""
+    generator = np.random.default_rng(5)
+    data = [(float(generator.integers(0, 10)), str(generator.choice(["aa", "ab", "ba"])), "red") for _ in range(60)]
+    first, raised = (lower_bound(encoded(data), 4, rounds=rounds) for rounds in (0, 4))
+    assert raised > 1.1 * first
 
 
 @pytest.mark.slow

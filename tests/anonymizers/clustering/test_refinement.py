@@ -18,7 +18,8 @@ import sfumato as sf
 from anonymizers.clustering.clustering_tables import class_loss, encoded, many, problem, tables
 from examples import examples
 from naive.lower_bound import least_loss
-from sfumato.anonymizers.clustering.distinct import DISTANCES, lower_bound
+from sfumato.anonymizers.clustering.bounds import lower_bound
+from sfumato.anonymizers.clustering.distinct import DISTANCES
 from sfumato.anonymizers.clustering.refinement import RefinementLimit, refine
 from sfumato.classes.partition import Partition
 from sfumato.classes.statistics import class_statistics

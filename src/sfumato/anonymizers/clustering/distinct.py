@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
-from sfumato.anonymizers.protocol import Problem
+from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.classes.partition import Partition, distinct_records
-from sfumato.errors import PolicyError, raise_all
+from sfumato.errors import PolicyError
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.kernels.clustering.class_members import ClassLoss, complete, doubled_gaps, nearest_member_classes
 from sfumato.kernels.clustering.record_tree import RecordTree, near_records, plant
-from sfumato.kernels.clustering.region_bound import charged_to_few, cheapest_regions
 from sfumato.kernels.types import NUMERIC, SET, TREE
-from sfumato.models.k_anonymity import KAnonymity
 from sfumato.options import Limit
 from sfumato.parallel import each
 from sfumato.randomness import permutation
-from sfumato.table.encoding import EncodedAttribute, EncodedTable, encode
-from sfumato.table.schema import Schema
-from sfumato.table.table import Table
+from sfumato.table.encoding import EncodedAttribute, EncodedTable
 
 _LONGEST = 64
 """Neighbours that are looked for at most."""
@@ -321,101 +316,3 @@ def _gaps(attribute: EncodedAttribute, distance: Distance, codes: NDArray[np.int
         levels = hierarchy.common_ancestor(low, high)
         gaps[: len(low)] = attribute.weight * distance.tree_steps(hierarchy, levels, hierarchy.leaf_counts[levels, low])
     return gaps
-
-
-PATIENCE = 2000
-"""Choices of limits that are looked at for one record before what is left counts with its own bound."""
-
-FACTOR, _PATIENCE_CHARGING = 3.0, 300
-"""A record is charged up to so many times its cheapest region; choices of limits that are looked at for that."""
-
-_REGIONS_AT_ONCE = 256
-
-
-def lower_bound(table: Any, k: int, *, loss: Loss = "ncp", threads: int = 1, schema: Schema | None = None) -> float:
-    """Return a loss that no k-anonymous local recoding of the table can stay below.
-
-    Parameters
-    ----------
-    table
-        n records, encoded or not; attribute weights count.
-    k
-        Size of the smallest class, at least 1.
-    loss
-        ``"ncp"``: comparable with :attr:`~sfumato.metrics.Losses.normalized_ncp`. ``"loss"``: with the loss metric LM
-        over n times the sum of the weights.
-    threads
-        Upper bound on threads; never changes the result.
-    schema
-        The roles of the columns, where `table` is a file or a frame that was not read yet.
-
-    Returns
-    -------
-    float
-        Mean over all cells, in [0, 1]; 1 for fewer than k records, which can only be suppressed.
-
-    Raises
-    ------
-    PolicyError
-        When k is no whole number of at least 1, or for another loss.
-
-    Notes
-    -----
-    *Guarantee.* Never above the optimum, whether records are suppressed or not, as long as suppressed ones are charged
-    in full. Every record loses at least as much as the cheapest region with it that holds k records: one limit per
-    attribute on how far others may be. With a hierarchy that is the cheapest common ancestor; without one a range or
-    set costs at least what its furthest member does, so the bound is a little lower than what the region would cost.
-    Records that are hard to place are charged more: their classes have k - 1 others, which lose as much as they do,
-    however cheap their own regions are, and no class holds two that are charged unless it costs what either is charged.
-    The bound is the mean over all records. Regions of different records may well exclude each other, so the optimum
-    lies above it, in general.
-
-    *Complexity.* Branch and bound for each distinct record, among the records nearer than a class grown around it; at
-    most `PATIENCE` choices each. O(q n) memory.
-    """
-    raise_all(PolicyError, _mistakes(k, loss))
-    if schema is not None:
-        from sfumato.table.reading import read_with
-
-        table = read_with(table, schema)
-    encoded: EncodedTable = encode(table) if isinstance(table, Table) else table
-    if encoded.height < k:
-        return 1.0
-    weight = sum(attribute.weight for attribute in encoded.attributes)
-    (start,) = feasible(Problem(encoded, [KAnonymity(k)], threads=threads))
-    records = collapse_records(start, DISTANCES[loss])
-    total = len(records.weights)
-
-    def search(low: int) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = cheapest_regions(
-            records.codes,
-            records.weights,
-            records.tree,
-            records.loss,
-            low,
-            min(total, low + _REGIONS_AT_ONCE),
-            k,
-            PATIENCE,
-        )
-        return found
-
-    bounds = np.concatenate(each(search, range(0, total, _REGIONS_AT_ONCE), threads))
-    # Cheap ones gain little, and dear ones keep many others from being charged: the usual ones first. No rounding may
-    # decide the order.
-    costs = records.weights * (bounds > 0)
-    usual = round(float((bounds * costs).sum()) / max(1, int(costs.sum())), 6)
-    order = np.argsort(np.round(np.abs(bounds - usual), 9), kind="stable")
-    extra = charged_to_few(
-        records.codes, records.weights, records.tree, records.loss, bounds, order, k, FACTOR, _PATIENCE_CHARGING
-    )
-    # Sums of the same costs in another order may differ in the last digits.
-    return max(0.0, float(bounds @ records.weights + extra.sum()) / (encoded.height * weight) - 1e-12)
-
-
-def _mistakes(k: int, loss: str) -> list[str]:
-    problems = []
-    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
-        problems.append("lower bound: k must be a whole number of at least 1")
-    if loss not in ("ncp", "loss"):
-        problems.append("lower bound: loss must be 'ncp' or 'loss'")
-    return problems

@@ -25,7 +25,7 @@ from sfumato.kernels.traces import (
     without_pairs,
 )
 from sfumato.kernels.types import Flags
-from sfumato.kinds.traces.check import PublishedTraces, can_count, trace_rows, trace_verification
+from sfumato.kinds.traces.check import PublishedTraces, can_count, trace_rows, trace_verification, wishes_hold
 from sfumato.kinds.traces.policy import TracePolicy
 from sfumato.kinds.traces.release import TraceRelease
 from sfumato.kinds.traces.traces import TracePrivacy, Traces, order_traces
@@ -281,7 +281,7 @@ def kept_points(grain: Grain, demand: Demand) -> Flags:
     wanted = everyone
     if demand.known > 1:
         asked = np.ones(len(rows.starts) - 1, dtype=np.bool_)
-        low, high = rare_pairs(rows, demand.k, asked, _MOST_PAIRS)
+        low, high = rare_pairs(rows, demand.needs, asked, _MOST_PAIRS)
         wanted = without_pairs(rows.starts, low, high, grain.worth)
     alive = np.zeros(len(grain.worth), dtype=np.bool_)
     order = np.argsort(-np.bincount(rows.items[wanted], minlength=len(rows.bounds) - 1), kind="stable")
@@ -300,7 +300,8 @@ def solve_traces(
     if model.c == 1:
         none = np.zeros(0, dtype=np.int32)
         traces = replace(traces, value_starts=np.zeros(traces.height + 1, dtype=np.int64), values=none, value_names=())
-    demand = Demand(model.k, model.l, model.most(traces.height), len(traces.value_names) + 1)
+    needs = np.full(traces.height, model.k) if traces.wished_k is None else np.maximum(traces.wished_k, model.k)
+    demand = Demand(model.k, model.l, model.most(traces.height), len(traces.value_names) + 1, needs)
     table = PointTable.of(traces)
     effort = _STEPS // (int((traces.sizes ** min(model.l, 2)).sum()) + 1)
     is_coarser = model.c == 1 and len(allowed) > 1
@@ -383,7 +384,7 @@ def _floors(grain: Grain, demand: Demand) -> tuple[float, float]:
     asked = np.zeros(people, dtype=np.bool_)
     asked[:: max(1, people // _SAMPLE)] = True
     is_rare = np.diff(rows.bounds)[rows.items] < demand.k
-    pairs = rare_pairs(rows, demand.k, asked, _MOST_PAIRS) if demand.known > 1 else (_NONE, _NONE)
+    pairs = rare_pairs(rows, demand.needs, asked, _MOST_PAIRS) if demand.known > 1 else (_NONE, _NONE)
     owners = np.repeat(np.arange(people), np.diff(rows.starts))
     points = np.bincount(grain.point_of, minlength=len(owners)).astype(np.float64)
     whole = np.bincount(owners, weights=points, minlength=people)[asked].sum()
@@ -477,7 +478,9 @@ def anonymize_traces(
 
     Notes
     -----
-    Guarantee: that of :class:`sfumato.traces.TracePrivacy`. People without a point are left out, values and all.
+    Guarantee: that of :class:`sfumato.traces.TracePrivacy`. Where people wished for a K of their own, every combination
+    of up to L doublets of theirs fits as many people; that is counted here, and cannot be recounted from the release.
+    People without a point are left out, values and all.
     """
     if isinstance(model, TracePolicy):
         policy = model
@@ -500,10 +503,11 @@ def anonymize_traces(
     told("verifying", 1, 1)
     published, people = _published(ordered, choice, seed)
     verification = trace_verification(published, [wanted])
-    if not verification.ok:
+    wished = None if ordered.wished_k is None else ordered.wished_k[people]
+    if not verification.ok or not (wished is None or wishes_hold(published, wanted.l, wished)):
         raise VerificationError("the traces break their promise; nothing is published. Please report this")
     loss = _loss(traces, choice, len(people))
-    notes = _notes(traces, choice, _homes_left(ordered, choice, homes))
+    notes = (*_notes(traces, choice, _homes_left(ordered, choice, homes)), *_wishes_said(traces, wanted))
     return TraceRelease(published, wanted, verification, loss, origin[people], notes, policy)
 
 
@@ -520,6 +524,18 @@ def _unanswered(traces: Traces, homes: Flags, policy: TracePolicy) -> Iterator[s
 def _homes_left(traces: Traces, choice: TraceChoice, homes: Flags) -> int:
     """Count the people of whom such a point is published."""
     return len(np.unique(traces.owners[homes & (choice.item_of >= 0)]))
+
+
+def _wishes_said(traces: Traces, model: TracePrivacy) -> Iterator[str]:
+    """Say how many people wished for more than is promised to all."""
+    if traces.wished_k is None:
+        return
+    more = traces.wished_k[traces.wished_k > model.k]
+    if len(more):
+        yield (
+            f"{counted(len(more), 'person')} with a wish for a K above {model.k}, {int(more.max()):,} at most, which "
+            "holds; nobody can recount it from the release, which does not say who wished"
+        )
 
 
 def _levels(traces: Traces, policy: TracePolicy) -> list[tuple[int, int]]:
@@ -603,6 +619,8 @@ def _unfitting(traces: Traces, policy: TracePolicy, model: TracePrivacy) -> Iter
             f"{counted(long, 'person')} with more than {_MOST_POINTS:,} points; read them with larger cells or longer "
             "hours, or leave them out"
         )
+    if (policy.traces.wished_k is None) != (traces.wished_k is None) and policy.traces.person is not None:
+        yield "traces: the policy says another column of wishes than was read; read them with the policy"
     if policy.traces.zone != traces.zone or policy.traces.sensitive != traces.sensitive:
         yield "traces: the policy says another zone or sensitive column than was read; read them with the policy"
     if model.c < 1 and traces.sensitive is None:

@@ -11,12 +11,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from sfumato.errors import InputError
+from sfumato.evaluation.preview import ClassSizes
 from sfumato.studio.desk import Desk
 from sfumato.studio.draft import Draft
 from sfumato.studio.forms import method_names
 from sfumato.studio.jobs import FAILED, Job, compare_order, lattice_order
-from sfumato.studio.pages import Scatter, answering, desk_of, page, page_entry, reading, text, whole
-from sfumato.studio.routes.columns import BRANCHED
+from sfumato.studio.pages import Scatter, answering, desk_of, fragment, page, page_entry, reading, text, whole
+from sfumato.studio.routes.columns import BRANCHED, asked_k
 
 USUAL = ("mondrian", "k-member", "mdav", "datafly")
 MOST_VALUES, MOST_DRAWN, MOST_LINED = 12, 400, 80
@@ -99,6 +100,62 @@ def _edges(nodes: list[dict[str, Any]]) -> list[tuple[dict[str, Any], dict[str, 
     return [(low, high) for low, high in above if high is not None]
 
 
+def node(request: Request) -> Response:
+    """Show one choice of levels: whether it keeps the promises, what it costs, its classes, and what lies beside it."""
+    desk = desk_of(request)
+    found = _lattice(desk)["found"]
+    if found is None:
+        raise InputError("levels: search them first")
+    heights = {each["name"]: each["height"] for each in found["attributes"]}
+    levels = [whole(request.query_params.get(f"level-{place}", "0"), name) for place, name in enumerate(heights)]
+    if not all(0 <= level <= height for level, height in zip(levels, heights.values(), strict=True)):
+        raise InputError("levels: one of them is not there; load the page again")
+    known = {tuple(each["levels"]): each for each in found["known"]}
+    beside = [
+        (name, step, at, known.get(at))
+        for place, name in enumerate(heights)
+        for step in (-1, 1)
+        if 0 <= levels[place] + step <= heights[name]
+        for at in [(*levels[:place], levels[place] + step, *levels[place + 1 :])]
+    ]
+    return fragment(
+        "node.html",
+        names=list(heights),
+        levels=levels,
+        its=known.get(tuple(levels)),
+        loss_name=found["loss_name"],
+        is_minimal=levels in found["minimal"],
+        is_taken=levels == found["chosen"],
+        beside=beside,
+        sizes=_sizes_at(desk, dict(zip(heights, levels, strict=True))),
+        k=asked_k(desk.draft),
+        entry=desk.head,
+    )
+
+
+def _sizes_at(desk: Desk, levels: Mapping[str, int]) -> ClassSizes | None:
+    """Count the classes of a choice of levels; without a hierarchy a column is shown or not. None: none is."""
+    attributes = {name: its for name, its in desk.attributes(desk.draft).items() if name in levels}
+    shown = {name: its for name, its in attributes.items() if its.hierarchy is not None or not levels[name]}
+    if not shown:
+        return None
+    with desk.lock:
+        return desk.preview.sizes(shown, {name: levels[name] for name in shown if levels[name]})
+
+
+def look_at_levels(request: Request, sent: FormData) -> str:
+    """Look at the class sizes of a choice of levels on Columns."""
+
+    def changed(draft: Draft) -> Draft:
+        for name, level in zip(sent.getlist("names"), sent.getlist("levels"), strict=True):
+            if draft.settings.get(str(name), {}).get("hierarchy") is not None:
+                draft = draft.with_level(str(name), whole(str(level), str(name)))
+        return draft
+
+    _, branches = desk_of(request).change(page_entry(sent), changed)
+    return BRANCHED if branches else "Columns counts classes on these levels now. Nothing is published by it."
+
+
 def _rows(job: Job) -> list[Mapping[str, Any]]:
     return [row for row in job.result if isinstance(row, Mapping)] if isinstance(job.result, list) else []
 
@@ -154,5 +211,7 @@ ROUTES = [
     Route("/compare", reading(compare)),
     Route("/compare/start", answering(start_comparison), methods=["POST"]),
     Route("/compare/lattice", answering(search), methods=["POST"]),
+    Route("/compare/node", reading(node)),
+    Route("/compare/levels", answering(look_at_levels), methods=["POST"]),
     Route("/compare/take", answering(take), methods=["POST"]),
 ]

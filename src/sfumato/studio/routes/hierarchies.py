@@ -20,11 +20,13 @@ from sfumato.hierarchy import (
     hierarchy_text,
     read_hierarchy,
 )
+from sfumato.hierarchy.specification import listed_values, text_of
 from sfumato.hierarchy.tree import ROOT
 from sfumato.studio.desk import MOST_DRAFTED, Desk
-from sfumato.studio.draft import WITH_SETTINGS
-from sfumato.studio.pages import answering, desk_of, page, page_entry, reading, text, whole
+from sfumato.studio.draft import WITH_SETTINGS, Draft
+from sfumato.studio.pages import answering, desk_of, fragment, page, page_entry, reading, text, whole
 from sfumato.studio.routes.columns import BRANCHED
+from sfumato.table.schema import Kind
 
 # Changes to a hierarchy by hand: each takes the paths from the original values to the root, and returns others.
 #
@@ -127,7 +129,7 @@ def hierarchies(request: Request) -> Response:
     if column is None:
         what = "No column is quasi-identifying or sensitive yet."
         return page(request, "nothing_yet.html", "/hierarchies", title="Hierarchies", what=what)
-    shown, problems = _shown(desk, column)
+    shown, problems = _shown(desk, column, desk.draft)
     described = desk.draft.settings.get(column, {}).get("hierarchy")
     return page(
         request,
@@ -141,7 +143,7 @@ def hierarchies(request: Request) -> Response:
         shown=shown,
         problems=problems,
         most=MOST_DRAFTED,
-        levels_now=_levels(desk, column, shown),
+        levels_now=_levels(desk, column, desk.draft, shown),
     )
 
 
@@ -159,9 +161,26 @@ def _kind_of(desk: Desk, name: str) -> str:
     return str(described.get("kind")) if isinstance(described, Mapping) else "file"
 
 
-def _shown(desk: Desk, column: str) -> tuple[Shown | None, list[str]]:
+def try_rule(request: Request) -> Response:
+    """Show what a rule would make of a column, before it is used."""
+    desk, asked = desk_of(request), request.query_params
+    column = _column(desk, asked.get("column", ""))
+    shown, problems, levels = None, list[str](), list[tuple[int, int, int, int]]()
     try:
-        attribute = desk.draft.attribute(column)
+        described = _described(desk, column, asked)
+        draft = desk.draft.with_setting(column, "hierarchy", described)
+        shown, problems = _shown(desk, column, draft)
+        levels = _levels(desk, column, draft, shown)
+    except SfumatoError as error:
+        problems = list(error.problems)
+    return fragment(
+        "hierarchy_trial.html", shown=shown, problems=problems, levels=levels, column=column, is_blank=desk.is_blank
+    )
+
+
+def _shown(desk: Desk, column: str, draft: Draft) -> tuple[Shown | None, list[str]]:
+    try:
+        attribute = draft.attribute(column)
         with desk.lock:
             tree = desk.preview.hierarchy(column, attribute)
             if tree is None:
@@ -184,12 +203,12 @@ def _node(tree: Hierarchy, records: list[list[int]], level: int, node: int) -> t
     return level, node, label, count, [_node(tree, records, level - 1, child) for child in children]
 
 
-def _levels(desk: Desk, column: str, shown: Shown | None) -> list[tuple[int, int, int, int]]:
+def _levels(desk: Desk, column: str, draft: Draft, shown: Shown | None) -> list[tuple[int, int, int, int]]:
     """Return for each level: its nodes, its smallest node, and how many people are alone at it, others as they are."""
-    if shown is None or desk.draft.roles[column] != "quasi-identifying":
+    if shown is None or draft.roles[column] != "quasi-identifying":
         return []
-    attributes = desk.attributes(desk.draft)
-    others = {name: level for name, level in desk.draft.levels.items() if name != column}
+    attributes = desk.attributes(draft)
+    others = {name: level for name, level in draft.levels.items() if name != column}
     found = []
     for level, nodes in enumerate(shown.nodes):
         with desk.lock:
@@ -231,10 +250,20 @@ def _drafted(desk: Desk, column: str, sent: FormData) -> Mapping[str, Any]:
 
 
 def _ruled(desk: Desk, column: str, sent: FormData) -> Mapping[str, Any]:
-    kind, steps = text(sent, "kind"), [part.strip() for part in text(sent, "steps").split(",") if part.strip()]
+    described = _described(desk, column, {key: text(sent, key) for key in ("kind", "steps", "start")})
+    if described["kind"] != "table":
+        return described
+    return _kept(desk, column, hierarchy_from_paths([tuple(row) for row in described["rows"]]))
+
+
+def _described(desk: Desk, column: str, said: Mapping[str, str]) -> Mapping[str, Any]:
+    """Return the hierarchy that a rule means."""
+    kind, steps = said.get("kind", ""), [part.strip() for part in said.get("steps", "").split(",") if part.strip()]
     try:
+        if kind == "order":
+            return _in_order(desk, column, [int(part) for part in steps])
         if kind == "intervals":
-            start = _number(text(sent, "start", "0") or "0")
+            start = _number(said.get("start", "0") or "0")
             return {"kind": kind, "widths": [_number(part) for part in steps], **({"start": start} if start else {})}
         if kind == "prefixes":
             return {"kind": kind, "keep": [int(part) for part in steps]}
@@ -244,7 +273,29 @@ def _ruled(desk: Desk, column: str, sent: FormData) -> Mapping[str, Any]:
         return {"kind": kind, "units": steps}
     if kind == "flat":
         return {"kind": kind}
-    raise InputError("kind: must be intervals, prefixes, dates or flat")
+    raise InputError("kind: must be intervals, order, prefixes, dates or flat")
+
+
+def _in_order(desk: Desk, column: str, together: Sequence[int]) -> Mapping[str, Any]:
+    """Put so many values that follow each other into a group; then so many groups into one above, and so on."""
+    if not together or min(together) < 2:
+        raise InputError("steps: say how many values make a group, such as 3; then how many groups one above, 3, 2")
+    order = desk.reviewed()[column].judgement.order
+    declared = desk.draft.attribute(column).domain if desk.draft.kind(column) is Kind.ORDERED else None
+    values = text_of(listed_values(desk.table.typed(column, desk.profile(column).kind)[0], column)).to_list()
+    if len(values) > MOST_DRAFTED:
+        raise HierarchyError(f"column {column!r} has {len(values):,} values, too many for this; take intervals")
+    known = list(map(str, declared or (order.labels if order is not None else ())))
+    values.sort(key=lambda value: known.index(value) if value in known else len(known))
+    paths, size = [[value] for value in values], 1
+    for many in together:
+        size *= many
+        for start in range(0, len(values), size):
+            group = values[start : start + size]
+            label = group[0] if len(group) == 1 else f"{group[0]} to {group[-1]}"
+            for path in paths[start : start + size]:
+                path.append(label)
+    return {"kind": "table", "rows": [[*path, ROOT] for path in paths]}
 
 
 def _number(value: str) -> int | float:
@@ -311,5 +362,6 @@ def _kept(desk: Desk, column: str, tree: Hierarchy) -> Mapping[str, Any]:
 
 ROUTES = [
     Route("/hierarchies", reading(hierarchies)),
+    Route("/hierarchies/trial", reading(try_rule)),
     Route("/setup/hierarchy", answering(change_hierarchy), methods=["POST"]),
 ]

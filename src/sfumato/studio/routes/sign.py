@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+import polars as pl
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from sfumato.errors import InputError, SfumatoError
+from sfumato.hierarchy.specification import text_of
 from sfumato.policy.policy import Policy
 from sfumato.release.table_files import write_tables
 from sfumato.release.transaction import MARK, RECEIPT, folder_and_audit
@@ -40,6 +46,7 @@ from sfumato.studio.routes.columns import BRANCHED
 from sfumato.table.schema import Kind
 from sfumato.table.writers import check_writer_installed
 from sfumato.table.writing import FORMATS, NO_FORMAT, Format
+from sfumato.whole_files import write_whole
 
 # The release of last time: what changed in the table since, its policy as the setup, and what must be played first.
 
@@ -80,8 +87,7 @@ def signed_policy(folder: Path) -> Policy:
 def replayed(desk: Desk, folder: Path) -> Draft:
     """Return the setup that the policy of a release means for the table as it is now.
 
-    Columns that the policy does not know are undecided, and the table is read as it is now. A hierarchy that the
-    published policy withholds is taken from the setup that stands.
+    Columns that it does not know are undecided; a hierarchy that it withholds is that of the setup.
     """
     draft = Draft.of_policy(signed_policy(folder), desk.table.names)
     settings = {
@@ -189,6 +195,7 @@ def sign(request: Request) -> Response:
         checked=played_beside(desk, job),
         lacking=lacking(desk, job),
         formats=FORMAT_NAMES,
+        separated=SEPARATED,
         format=desk.policy_of(job).output.format,
         severe=desk.open_in(job),
         findings=open_findings(job),
@@ -248,12 +255,79 @@ def hand_over(request: Request, sent: FormData) -> str:
     if format is None:
         raise InputError(f"format: {NO_FORMAT}")
     check_writer_installed(format)
+    marks = Marks(text(sent, "separator", ",") or ",", text(sent, "decimal", ".") or ".").checked()
     target = desk.project.place / name
     proof = target.with_name(f"{name}{RECEIPT}")
-    if proof.exists():
-        raise InputError(f"{proof.name}: is there already; take it away, or name another folder")
+    tables = {} if marks == Marks() else _with_marks(desk, job, marks)
+    sheets = {target.with_name(f"{name}-{table}.csv"): its for table, its in tables.items()}
+    for path in (proof, *sheets):
+        if path.exists():
+            raise InputError(f"{path.name}: is there already; take it away, or name another folder")
     copy_release(desk.release_folder(job), target, proof, format, _numbers(desk, job))
-    return f"The release is in {target}, and the receipt for its recipient in {proof.name} beside it."
+    for path, content in sheets.items():
+        write_whole(path, content)
+    beside = ", ".join([f"the receipt for its recipient in {proof.name}", *(path.name for path in sheets)])
+    return f"The release is in {target}; beside it {beside}."
+
+
+@dataclass(frozen=True)
+class Marks:
+    """How a CSV file for a spreadsheet is written: what parts fields, and what stands before fractions."""
+
+    separator: str = ","
+    decimal: str = "."
+
+    def checked(self) -> Marks:
+        """Return the marks, or raise InputError."""
+        if self.separator not in SEPARATED or self.decimal not in (".", ","):
+            raise InputError("separator: must be a comma, a semicolon or a tab; decimal: a point or a comma")
+        if self.separator == self.decimal:
+            raise InputError("separator: one mark cannot both part fields and stand before fractions")
+        return self
+
+    def text(self, cells: Mapping[str, Sequence[str | None]]) -> str:
+        """Write columns of cells; ``InputError`` where reading them again would give others."""
+        written = io.StringIO()
+        writer = csv.writer(written, delimiter=self.separator, lineterminator="\n")
+        rows = [["" if cell is None else cell for cell in row] for row in zip(*cells.values(), strict=True)]
+        writer.writerows([list(cells), *rows])
+        found = list(csv.reader(io.StringIO(written.getvalue(), newline=""), delimiter=self.separator))
+        if found != [list(cells), *rows]:
+            raise InputError("the table cannot be written with these marks; take others")
+        return written.getvalue()
+
+    def cells(self, column: pl.Series, *, ends: bool) -> list[str | None]:
+        """Return cells with the mark before fractions. `ends`: they are ends of ranges, which have a point."""
+        texts = text_of(column).to_list()
+        known = [cell for cell in texts if cell]
+        old = "." if ends else "," if any("," in cell for cell in known) else "."
+        if not ends and not all(_NUMBER.fullmatch(cell) and (old in cell or _WHOLE.fullmatch(cell)) for cell in known):
+            return texts
+        shown = _swapped(texts, old, self.decimal)
+        back = _swapped(shown, self.decimal, old)
+        if back != texts:
+            raise InputError(f"column {column.name!r} cannot be written with “{self.decimal}” before fractions")
+        return shown
+
+
+SEPARATED = {",": "comma", ";": "semicolon", "\t": "tab"}
+_WHOLE, _NUMBER = re.compile(r"[+-]?\d+"), re.compile(r"[+-]?\d+(?:[.,]\d+)?")
+
+
+def _swapped(cells: Sequence[str | None], old: str, new: str) -> list[str | None]:
+    fraction = re.compile(rf"(?<=\d){re.escape(old)}(?=\d)")
+    return [None if cell is None else fraction.sub(new, cell) for cell in cells]
+
+
+def _with_marks(desk: Desk, job: Job, marks: Marks) -> dict[str, str]:
+    """Write the tables of a release with marks of one's own; every number of a file then has the same mark."""
+    _, opened = desk.release(job.number)
+    labels = getattr(opened.published, "quasi_identifying", ())
+    numbers = [name for name in labels if name in desk.table.names and desk.profile(name).kind is Kind.NUMERIC]
+    return {
+        name: marks.text({its.name: marks.cells(its, ends=its.name in numbers) for its in table})
+        for name, table in opened.published.tables.items()
+    }
 
 
 def _numbers(desk: Desk, job: Job) -> dict[str, Kind]:

@@ -194,6 +194,16 @@ document.addEventListener("toggle", (event) => {
   fill(place);
 }, true);
 
+// A choice of levels that is clicked stands in the form, and is shown.
+document.addEventListener("click", (event) => {
+  const levels = /** @type {HTMLElement} */ (event.target).closest("[data-levels]")?.getAttribute("data-levels");
+  const form = /** @type {HTMLFormElement | null} */ (document.getElementById("walk"));
+  if (!levels || !form) return;
+  const fields = [...form.querySelectorAll("select")];
+  levels.split(",").forEach((level, at) => { fields[at].value = level; });
+  form.requestSubmit();
+});
+
 let waiting = 0;
 /** Says a count aloud once it has stood for a moment. @param {HTMLElement} place */
 function announce(place) {
@@ -204,6 +214,20 @@ function announce(place) {
     if (live && spoken) live.textContent = spoken.getAttribute("data-spoken");
   }, 800);
 }
+
+// What a rule would make is shown while it is typed.
+let previewing = 0;
+/** @param {HTMLFormElement | null | undefined} form */
+function preview(form) {
+  const place = document.getElementById(form?.dataset.previewInto || "");
+  if (!form || !place) return;
+  clearTimeout(previewing);
+  previewing = window.setTimeout(() => {
+    place.dataset.fetch = `${form.dataset.preview}?${new URLSearchParams(/** @type {any} */ (new FormData(form)))}`;
+    fill(place);
+  }, 250);
+}
+document.addEventListener("input", (event) => preview(/** @type {HTMLInputElement} */ (event.target).form));
 
 function fillAll() {
   for (const place of document.querySelectorAll("[data-fetch]:not([data-asked])")) {

@@ -60,6 +60,15 @@ function start(tree) {
     if (action) { event.preventDefault(); action(); }
   });
 }
+// A file becomes the text of a form, and the form is sent: nothing else of it leaves the page.
+document.addEventListener("change", async (event) => {
+  const field = /** @type {HTMLInputElement} */ (event.target);
+  const place = /** @type {HTMLInputElement | null} */ (document.getElementById(field.dataset?.textInto || ""));
+  if (!place || !field.files?.length) return;
+  place.value = (await field.files[0].text()).replace(/^\uFEFF/, "");
+  field.value = "";
+  place.form?.requestSubmit();
+});
 const all = () => { for (const tree of document.querySelectorAll("[data-tree]")) start(/** @type {HTMLElement} */ (tree)); };
 document.addEventListener("swapped", all);
 all();

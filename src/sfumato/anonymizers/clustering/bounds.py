@@ -1,0 +1,230 @@
+"""How little any k-anonymous local recoding of a table must lose: a bound, by what each record can be charged.
+
+A charge is fair when no class of k records or more is charged more, together, than it loses. All charges then add up to
+no more than the best partition loses. Raising them is a linear program with a condition for every class: conditions are
+added where charges break them, and what is broken in the end is mended record by record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymizers.clustering.distinct import DISTANCES, DistinctRecords, Loss, collapse_records
+from sfumato.anonymizers.feasibility import feasible
+from sfumato.anonymizers.protocol import Problem
+from sfumato.errors import PolicyError, raise_all
+from sfumato.kernels.clustering.region_bound import charged_to_few, cheapest_regions, settle_charges
+from sfumato.models.k_anonymity import KAnonymity
+from sfumato.parallel import each
+from sfumato.table.encoding import EncodedTable, encode
+from sfumato.table.schema import Schema
+from sfumato.table.table import Table
+
+PATIENCE = 2000
+"""Choices of limits that are looked at for one record before what is left counts with its own bound."""
+
+FACTOR, _PATIENCE_CHARGING = 3.0, 300
+"""A record is charged up to so many times its cheapest region; choices of limits that are looked at for that."""
+
+_REGIONS_AT_ONCE = 256
+
+_STEPS = 400
+"""Steps towards the best charges under the conditions of a round."""
+
+_BOLDER = 0.5
+"""So many times its first charge more is what a record is charged at most, in each round: far jumps teach little."""
+
+
+def lower_bound(
+    table: Any, k: int, *, loss: Loss = "ncp", rounds: int = 0, threads: int = 1, schema: Schema | None = None
+) -> float:
+    """Return a loss that no k-anonymous local recoding of the table can stay below.
+
+    Parameters
+    ----------
+    table
+        n records, encoded or not; attribute weights count.
+    k
+        Size of the smallest class, at least 1.
+    loss
+        ``"ncp"``: comparable with :attr:`~sfumato.metrics.Losses.normalized_ncp`. ``"loss"``: with the loss metric LM
+        over n times the sum of the weights.
+    rounds
+        Rounds of raising what records are charged. Any number gives at least what 0 gives; each takes about as long as
+        looking at all pairs of distinct records.
+    threads
+        Upper bound on threads; never changes the result.
+    schema
+        The roles of the columns, where `table` is a file or a frame that was not read yet.
+
+    Returns
+    -------
+    float
+        Mean over all cells, in [0, 1]; 1 for fewer than k records, which can only be suppressed.
+
+    Raises
+    ------
+    PolicyError
+        When k is no whole number of at least 1, rounds none of at least 0, or for another loss.
+
+    Notes
+    -----
+    *Guarantee.* Never above the optimum, whether records are suppressed or not, as long as suppressed ones are charged
+    in full. Every record loses at least as much as the cheapest region with it that holds k records: one limit per
+    attribute on how far others may be. With a hierarchy that is the cheapest common ancestor; without one a range or
+    set costs at least what its furthest member does, so the bound is a little lower than what the region would cost.
+    Records that are hard to place are charged more: their classes have k - 1 others, which lose as much as they do,
+    however cheap their own regions are, and no class holds two that are charged unless it costs what either is charged.
+    With `rounds`, all records are charged what a linear program finds, and then as much less as it takes that no region
+    charges k of its records more than it costs them. The bound is the mean over all records. Regions of different
+    records may well exclude each other, so the optimum lies above it, in general.
+
+    *Complexity.* Branch and bound for each distinct record, among the records nearer than a class grown around it; at
+    most `PATIENCE` choices each. O(q n) memory.
+    """
+    raise_all(PolicyError, _mistakes(k, loss, rounds))
+    if schema is not None:
+        from sfumato.table.reading import read_with
+
+        table = read_with(table, schema)
+    encoded: EncodedTable = encode(table) if isinstance(table, Table) else table
+    if encoded.height < k:
+        return 1.0
+    weight = sum(attribute.weight for attribute in encoded.attributes)
+    (start,) = feasible(Problem(encoded, [KAnonymity(k)], threads=threads))
+    records = collapse_records(start, DISTANCES[loss])
+    total = len(records.weights)
+
+    def search(low: int) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = cheapest_regions(
+            records.codes,
+            records.weights,
+            records.tree,
+            records.loss,
+            low,
+            min(total, low + _REGIONS_AT_ONCE),
+            k,
+            PATIENCE,
+        )
+        return found
+
+    bounds = np.concatenate(each(search, range(0, total, _REGIONS_AT_ONCE), threads))
+    # Cheap ones gain little, and dear ones keep many others from being charged: the usual ones first. No rounding may
+    # decide the order.
+    costs = records.weights * (bounds > 0)
+    usual = round(float((bounds * costs).sum()) / max(1, int(costs.sum())), 6)
+    order = np.argsort(np.round(np.abs(bounds - usual), 9), kind="stable")
+    extra = charged_to_few(
+        records.codes, records.weights, records.tree, records.loss, bounds, order, k, FACTOR, _PATIENCE_CHARGING
+    )
+    total_charge = float(bounds @ records.weights + extra.sum())
+    if rounds:
+        total_charge = max(total_charge, float(_raised(_of_regions(records, k, bounds), rounds) @ records.weights))
+    # Sums of the same costs in another order may differ in the last digits.
+    return max(0.0, total_charge / (encoded.height * weight) - 1e-12)
+
+
+@dataclass(frozen=True, eq=False)
+class _Conditions:
+    """Classes that charges must not break: copies of members, int64 (c, s), and what the class loses, float64 (c,)."""
+
+    members: NDArray[np.int64]
+    copies: NDArray[np.int64]
+    costs: NDArray[np.float64]
+
+    def and_(self, more: _Conditions) -> _Conditions:
+        """Return these and others."""
+        return _Conditions(
+            np.concatenate([self.members, more.members]),
+            np.concatenate([self.copies, more.copies]),
+            np.concatenate([self.costs, more.costs]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Charging:
+    """Charges that can be raised: of m records, of which there are copies."""
+
+    weights: NDArray[np.int64]
+    start: NDArray[np.float64]  # (m,): fair charges
+    most: float  # what a record can be charged at all
+    # Charges, changed in place, and what is wanted, in some order of records; returns who forbids it.
+    settle: Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]], _Conditions]
+
+
+def _of_regions(records: DistinctRecords, k: int, start: NDArray[np.float64]) -> _Charging:
+    most = float(records.loss.tops.sum())
+
+    def settle(charges: NDArray[np.float64], wanted: NDArray[np.float64], order: NDArray[np.int64]) -> _Conditions:
+        members, copies, costs = settle_charges(
+            records.codes, records.weights, records.loss, charges, wanted, order, k, _PATIENCE_CHARGING
+        )
+        forbids = copies.any(axis=1)
+        return _Conditions(members[forbids], copies[forbids], costs[forbids])
+
+    return _Charging(records.weights, start, most, settle)
+
+
+def _raised(charging: _Charging, rounds: int) -> NDArray[np.float64]:
+    """Return fair charges that add up to as much as is found in so many rounds."""
+    start, weights = charging.start, charging.weights
+    best = charges = start
+    trial = np.minimum((1.0 + _BOLDER) * start, charging.most)
+    known, prices = None, np.zeros(0)
+    for number in range(1, rounds + 1):
+        settled = trial.copy()
+        found = charging.settle(settled, trial, np.argsort(-trial, kind="stable"))
+        if settled @ weights > best @ weights:
+            best = settled
+        known = found if known is None else known.and_(found)
+        limits = np.minimum((1.0 + _BOLDER * number) * start, charging.most)
+        charges, prices = _program(known, weights, charges, prices, limits)
+        trial = (charges + best) / 2
+    raised = best.copy()
+    charging.settle(raised, np.minimum(2.0 * best, charging.most), np.argsort(best, kind="stable"))
+    return raised
+
+
+def _program(
+    known: _Conditions, weights: NDArray[np.int64], charges: NDArray[np.float64], prices: NDArray[np.float64],
+    limits: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # fmt: skip
+    """Step towards the most that can be charged under some conditions, by primal and dual steps, from what is at hand.
+
+    `charges`, float64 (m,), `prices`, float64 (c,) or fewer: where to begin. `limits`, float64 (m,): what each is
+    charged at most. Returns the mean of the steps, which may break conditions a little.
+    """
+    prices = np.concatenate([prices, np.zeros(len(known.costs) - len(prices))])
+    height = len(weights)
+    usual = float(charges[charges > 0].mean()) if charges.any() else 1.0
+    flat = known.members.ravel()
+    price_step = 1.0 / (usual * np.maximum(1, known.copies.sum(axis=1)))
+    charge_step = usual / np.maximum(1.0, np.bincount(flat, weights=known.copies.ravel(), minlength=height))
+    all_charges, all_prices = np.zeros(height), np.zeros(len(prices))
+    for _ in range(_STEPS):
+        paid = np.bincount(flat, weights=(known.copies * prices[:, None]).ravel(), minlength=height)
+        after = np.clip(charges + charge_step * (weights - paid), 0.0, limits)
+        ahead = 2.0 * after - charges
+        prices = np.maximum(
+            0.0, prices + price_step * ((known.copies * ahead[known.members]).sum(axis=1) - known.costs)
+        )
+        charges = after
+        all_charges += charges
+        all_prices += prices
+    return all_charges / _STEPS, all_prices / _STEPS
+
+
+def _mistakes(k: int, loss: str, rounds: int) -> list[str]:
+    problems = []
+    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
+        problems.append("lower bound: k must be a whole number of at least 1")
+    if not isinstance(rounds, int) or isinstance(rounds, bool) or rounds < 0:
+        problems.append("lower bound: rounds must be a whole number of at least 0")
+    if loss not in ("ncp", "loss"):
+        problems.append("lower bound: loss must be 'ncp' or 'loss'")
+    return problems
