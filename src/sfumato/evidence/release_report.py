@@ -6,7 +6,6 @@ The edition for others holds no figure that was counted on the original, and no 
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from sfumato.drawing import COLOURS, canvas, canvases, svg_of
-from sfumato.errors import InputError, PolicyError, raise_all
+from sfumato.errors import InputError, PolicyError, raise_all, write_errors
 from sfumato.evaluation.attacks.verdicts import IN_WORDS, Verdict
 from sfumato.evidence.answers import answers_content
 from sfumato.evidence.content import (
@@ -128,11 +127,8 @@ class ReleaseReport:
             content = word_of(self.short_html(edition), self.content["made"])
         else:
             raise PolicyError("path: only the short report is written as a Word file; end the name in .html or .json")
-        try:
+        with write_errors(f"{target}: the report"):
             write_whole(target, content, PRIVATE if edition == "internal" else PUBLIC)
-        except OSError as error:
-            reason = os.strerror(error.errno) if error.errno else "unknown reason"
-            raise InputError(f"{target}: the report cannot be written ({reason})") from None
         return target
 
     def _repr_html_(self) -> str:
