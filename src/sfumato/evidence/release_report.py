@@ -32,7 +32,6 @@ from sfumato.evidence.content import (
 )
 from sfumato.evidence.context import context_content
 from sfumato.evidence.intruder import read_score
-from sfumato.evidence.of_kinds import is_own, own_content, own_subject
 from sfumato.evidence.standards import counts_in_words, standards_content
 from sfumato.evidence.together import joined, publication_of, read_publications
 from sfumato.evidence.watch import review_content
@@ -205,6 +204,8 @@ def report(
     InputError, PolicyError
         With everything that is wrong with the arguments.
     """
+    from sfumato.evidence.of_kinds import is_own
+
     count, tried = thread_count(threads), None if intruder is None else read_score(intruder)
     wishes = ReportOptions(attacks, bound, seed, count, silent, tuple(decisions))
     if not isinstance(release, Release) and is_own(release):
@@ -243,6 +244,8 @@ def _own_report(
     release: str | Path, original: Any, policy: Path | None, wishes: ReportOptions, tried: dict[str, Any] | None
 ) -> ReleaseReport:
     """Report on a release that is no table of records."""
+    from sfumato.evidence.of_kinds import own_content, own_subject
+
     wishes.progress("verifying", 0, 5)
     subject = own_subject(Path(release), policy)
     content = own_content(subject, original, wishes)
