@@ -667,4 +667,15 @@ MORE_STORES = [
     World("whole and broken numbers of SQLite", small_base("create table people (pay)", *(f"insert into people values ({p if i % 2 else int(p)})" for i, p in enumerate(PAY))), {"pay": [p if i % 2 else int(p) for i, p in enumerate(PAY)]}),
     World("booleans of SQLite", small_base("create table people (smokes boolean)", *(f"insert into people values ({i % 2})" for i in EVERY)), {"smokes": [i % 2 == 1 for i in EVERY]}),
 ]
-BEYOND = [*MORE_NUMBERS, *MORE_DATES, *MORE_ENCODINGS, *MORE_LAYOUTS, *MORE_JSON, *MORE_BOOKS, *MORE_FRAMES, *MORE_STORES]
+TITLED = ["age,city", *(f"{age},{city}" for age, city in zip(AGE, CITY, strict=True))]
+SEEN = [
+    *dated({"days of the year": lambda day: f"{day:%Y-%j}", "packed days of the year": lambda day: f"{day:%Y%j}"}, comes="asked"),
+    *dated({"ISO with blanks": lambda day: f"{day:%Y - %m - %d}"}),
+    latin("cp1026", "İzmir Şişli Ağrı Çorum"), latin("cp424", "שלום חיפה"),
+    World("two byte order marks", file("\ufeff\ufeff" + "\n".join(TITLED)), TRUTH),
+    World("semicolons at the ends of lines of commas", file("".join(f"{line};\n" for line in TITLED)), TRUTH),
+    World("columns parted by a section sign", file("\n".join(line.replace(",", "§") for line in TITLED)), TRUTH, "refused", "parted by"),
+    World("powers that may be codes", file("ward\n" + "\n".join(["1E5", "2E3", "3E7", "4E1"] * 10)), {"ward": ["1E5", "2E3", "3E7", "4E1"] * 10}, "asked"),
+    World("SPSS, nominal without labels", stat("sav", "sav", pd.DataFrame({"ward": [1.0, 2.0, 3.0, 4.0] * 10}), variable_measure={"ward": "nominal"}), {"ward": ["1", "2", "3", "4"] * 10}),
+]
+BEYOND = [*SEEN, *MORE_NUMBERS, *MORE_DATES, *MORE_ENCODINGS, *MORE_LAYOUTS, *MORE_JSON, *MORE_BOOKS, *MORE_FRAMES, *MORE_STORES]
