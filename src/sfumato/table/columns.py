@@ -552,8 +552,6 @@ def question_of_text(
 ) -> InputError | Proposal | None:
     """Say how a column without a kind is read, or ask where several ways are possible; `mask`: who does not fit."""
     if parsed.kind is Kind.NUMERIC:
-        if parsed.known.head(_SAMPLE).str.contains(_BARE_POWER).all() and parsed.known.str.contains(_BARE_POWER).all():
-            return _about_codes(name, "numbers such as 1E5")
         is_plain = parsed.way == NumberStyle(Kind.NUMERIC) and general.decimal is None
         return _thousands(name) if is_plain and grouped_thousands(parsed.known) else None
     if parsed.kind is Kind.DATE and parsed.way == NumberStyle(Kind.DATE) and _is_late(parsed.values.drop_nulls()):
@@ -671,7 +669,6 @@ def question_of_codes(name: str, known: pl.Series) -> InputError | None:
     return _about_codes(name, f"whole numbers of {length} digits each")
 
 
-_BARE_POWER = r"^[0-9]+[eE][0-9]+$"
 _LONGEST_QUANTITY = 12
 """Digits from which on numbers that all have as many are hardly quantities."""
 
