@@ -21,6 +21,7 @@ from sfumato.kernels.traces import (
     coarser_rows,
     fewest_left_out,
     grow_traces,
+    points_by_doublet,
     rare_pairs,
     without_pairs,
 )
@@ -47,6 +48,10 @@ _MOST_POINTS = 10_000
 """Points of one person: of more, hardly any could be published, and pairs of them cost most of the work."""
 _MOVES = 1_000_000
 """Moves between levels that are tried for one ladder, at most; of a small table, 300 for each point."""
+_HELD = 2_000_000
+"""Points of a table of which several grains are held in memory at once."""
+_MOST_MOVED = 500_000
+"""Points of a table in which they are moved: beyond, two moves for each would not be left."""
 _RUNGS, _ROUNDS = 30, 100
 """Levels that points are moved between, and how often doublets are taken away from everybody afterwards."""
 _WARMTH, _CHARGES = (0.1, 0.02), (0.3, 10.0)
@@ -206,20 +211,27 @@ class TraceLadder:
 
     def climb(self, item_of: NDArray[np.int64], random: np.random.Generator | None = None) -> NDArray[np.int64]:
         """Let points that are left out join where they hold, doublets of most of them first, or in random order."""
-        traces = self.table.traces
+        item_of = item_of.copy()
+        traces, owners = self.table.traces, self.table.traces.owners
         for codes in self.codes:
             gone = item_of < 0
             if not gone.any():
                 break
             labels = np.where(gone, codes[self.table.pair_of], item_of)
-            starts, items, point_of = coarser_rows(traces.starts, labels.astype(np.int32))
-            rows = trace_rows(starts, items, len(self.doublets), traces.value_starts, traces.values)
+            # Of this level's doublets nobody else has one, so that nothing else is counted.
+            touched = np.zeros(traces.height, dtype=np.bool_)
+            touched[owners[gone | ((item_of >= codes.min()) & (item_of <= codes.max()))]] = True
+            people, here = np.flatnonzero(touched), touched[owners]
+            part, left = traces.take(people), gone[here]
+            starts, items, point_of = coarser_rows(part.starts, labels[here].astype(np.int32))
+            rows = trace_rows(starts, items, len(self.doublets), part.value_starts, part.values)
             alive = np.zeros(len(items), dtype=np.bool_)
-            alive[point_of[~gone]] = True
+            alive[point_of[~left]] = True
             waiting = np.bincount(labels[gone], minlength=len(self.doublets))
             order = np.argsort(-waiting, kind="stable") if random is None else random.permutation(len(waiting))
-            _grow(rows, self.demand, order[waiting[order] > 0], ~alive, alive)
-            item_of = np.where(alive[point_of], labels, item_of)
+            demand = self.demand._replace(needs=self.demand.needs[people])
+            _grow(rows, demand, order[waiting[order] > 0], ~alive, alive)
+            item_of[here] = np.where(alive[point_of], labels[here], item_of[here])
         return item_of
 
     def annealed(self, choice: TraceChoice) -> TraceChoice:
@@ -228,10 +240,10 @@ class TraceLadder:
         points, levels = len(traces.places), len(self.levels)
         codes = np.concatenate([code[table.pair_of] for code in self.codes])
         losses = np.concatenate([table.losses(*at)[table.pair_of] for at in self.levels])
-        bounds = np.append(0, np.cumsum(np.bincount(codes, minlength=len(self.doublets)))).astype(np.int64)
+        everything = np.array([0, len(codes)], dtype=np.int64)
+        bounds, members, _ = points_by_doublet(everything, codes.astype(np.int32), len(self.doublets))
         words = (hashed(np.arange(1, len(self.doublets) + 1, dtype=np.uint64)) >> np.uint64(1)).astype(np.int64)
-        members = np.argsort(codes, kind="stable") % points
-        ladder = Ladder(traces.starts, traces.owners, codes, losses, bounds, members, words)
+        ladder = Ladder(traces.starts, traces.owners, codes, losses, bounds, members % points, words)
         number = {at: level for level, at in enumerate(self.levels)}
         former = [number.get((place, time), levels) for place, time in choice.doublets[:, ::2].tolist()]
         level_of = np.append(np.array(former, dtype=np.int64), levels)[choice.item_of]
@@ -310,7 +322,7 @@ def solve_traces(
     likely = _tried(table, demand, allowed, is_coarser and effort > 1, may_leave, progress)
     for _, grain, alive in likely[: max(1, min(effort, 6))]:
         usual = grain.place_level, grain.time_level
-        ladder = TraceLadder.of(table, demand, usual, min(max(2, effort), 12) * is_coarser)
+        ladder = TraceLadder.of(table, demand, usual, _RUNGS * is_coarser)
         items = np.where(alive[grain.point_of], grain.rows.items[grain.point_of], -1).astype(np.int64)
         choice = ladder.choice(ladder.climb(items))
         gone = traces.height - len(choice.people(traces))
@@ -320,7 +332,7 @@ def solve_traces(
     found.sort(key=lambda one: one[0])
     for number, (_, choice, ladder) in enumerate(found[:2]):
         progress("moving points between levels", number, len(found[:2]))
-        if len(ladder.levels) > 1:
+        if len(ladder.levels) > 1 and len(choice.item_of) <= _MOST_MOVED:
             finest = min(place for place, _ in allowed), min(time for _, time in allowed)
             ladder = TraceLadder.of(table, demand, finest, _RUNGS)
             choice = ladder.annealed(choice)
@@ -350,32 +362,35 @@ def _tried(
     bounds = {levels: table.least_loss(demand.k, *levels) for levels in allowed}
     total, number = 2 * len(bounds), 0
     found: list[tuple[float, Grain, Flags]] = []
-    grains: dict[Levels, Grain] = {}
+    grains, looked_at, is_large = dict[Levels, Grain](), set[Levels](), len(table.pair_of) > _HELD
     while bounds:
         levels = min(bounds, key=lambda at: (bounds[at], at))
         if found and bounds[levels] >= min(loss for loss, _, _ in found) + (_NEAR if widely else 0.0):
             break
         progress("looking at levels", number, total)
         number += 1
-        grain = grains.pop(levels, None)
-        if grain is not None:
+        grain = grains.pop(levels, None) or Grain.of(table, *levels)
+        if levels in looked_at:
             del bounds[levels]
             alive = kept_points(grain, demand)
             owners = np.repeat(np.arange(table.traces.height), np.diff(grain.rows.starts))
             gone = table.traces.height - len(np.unique(owners[alive]))
             found.append((grain.loss(alive) + (gone > may_leave), grain, alive))
+            found.sort(key=lambda one: (one[0], one[1].place_level, one[1].time_level))
+            del found[1 if is_large else len(found) :]
             continue
-        grain = Grain.of(table, *levels)
         if not all(can_count(grain.rows, size, demand.width) for size in range(1, demand.known + 1)):
             del bounds[levels]
             continue
         # Looked at again when nothing else may lose less.
         floor, gone_at_least = _floors(grain, demand)
-        bounds[levels], grains[levels] = max(bounds[levels], floor), grain
+        bounds[levels] = max(bounds[levels], floor)
+        looked_at.add(levels)
+        grains = {levels: grain} if is_large else {**grains, levels: grain}
         for finer in bounds:
             if finer != levels and finer[0] <= levels[0] and finer[1] <= levels[1]:
                 bounds[finer] = max(bounds[finer], gone_at_least)
-    return sorted(found, key=lambda one: (one[0], one[1].place_level, one[1].time_level))
+    return found
 
 
 def _floors(grain: Grain, demand: Demand) -> tuple[float, float]:
