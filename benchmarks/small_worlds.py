@@ -34,8 +34,10 @@ WAYS: Mapping[str, tuple[Any, int]] = {
     "bucketization, random members": (sf.Bucketization(members="random"), SEEDS),
     "slicing": (sf.Slicing(), SEEDS),
     "slicing, smallest": (sf.Slicing(bucket_size="smallest"), SEEDS),
+    "slicing, blind": (sf.Slicing(split="blind"), SEEDS),
     "overlapping slicing": (sf.OverlappingSlicing(), SEEDS),
     "overlapping slicing, smallest": (sf.OverlappingSlicing(bucket_size="smallest"), SEEDS),
+    "overlapping slicing, blind": (sf.OverlappingSlicing(split="blind"), SEEDS),
 }
 VALUES = ("uuuvvv", "uuvvww", "uuuuvvvv")
 TABLES = range(1, 7)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import runpy
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import chdir
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import polars as pl
-from drawn import Figures, Line, adult, parted
+from drawn import Figures, Line, adult, kept, parted
 
 import sfumato as sf
-from sfumato.evaluation.attacks import Minimality
+from sfumato.evaluation.attacks import DeFinetti, Minimality
 from sfumato.models.protocol import PrivacyModel
 from sfumato.table.table import Table
 
@@ -77,6 +78,32 @@ def large(records: int) -> Iterator[Line]:
     draw = occupations(records)
     for kind, size in (("slices", 2), ("overlapping slices", 2), ("slices, smallest buckets", 4)):
         yield f"{kind}, l = {size}", claimed(draw, [sf.ProbabilisticLDiversity(size)], KINDS[kind], 100)
+
+
+def blind(records: int) -> Iterator[Line]:
+    """Yield what minimality and deFinetti tell of blind slices, and what they and the usual ones keep."""
+    draw = occupations(records)
+    makers = {"slices": sf.Slicing, "overlapping slices": sf.OverlappingSlicing}
+    for size, (kind, maker), looks in product((2, 3, 4), makers.items(), (False, True)):
+        yield (
+            f"{kind}{'' if looks else ', blind'}, l = {size}",
+            _kept(draw, size, maker(split="balanced" if looks else "blind"), looks),
+        )
+
+
+def _kept(draw: Callable[[int], Table], size: int, way: object, looks: bool) -> Callable[[int], Figures]:
+    def measured(seed: int) -> Figures:
+        table = draw(seed)
+        release = sf.anonymize(table, sf.ProbabilisticLDiversity(size), anonymizer=way, seed=seed)
+        attacks = [DeFinetti(), *([] if looks else [Minimality(worlds=30)])]
+        tenth = {
+            f"{found.attack}, surest tenth": next(look.inside.share for look in found.curve.looks if look.share == 0.1)
+            for found in sf.attack(release, table, attacks=attacks, seed=seed).results
+            if found.curve is not None
+        }
+        return tenth | kept(release, table, seed)
+
+    return measured
 
 
 def occupations(records: int) -> Callable[[int], Table]:

@@ -412,6 +412,11 @@ def suppression() -> str:
 def declared() -> str:
     """Draw the intervals of ages as data make them and as a grid declares them."""
     frame, parts = patients()[:60].select("age"), list[str]()
+    for age in range(0, 101, 10):
+        parts += [
+            line(40 + 6 * age, 14, 40 + 6 * age, 316, "#eeeeee"),
+            text(40 + 6 * age, 332, age, size=11, color=SOFT, at="middle"),
+        ]
     for side, labels in enumerate(("least", "declared")):
         release = release_of(frame, 5, ["age"], [], recoding=sf.Recoding(labels=labels))
         top = 24 + 155.0 * side
@@ -423,11 +428,6 @@ def declared() -> str:
                 bar(40 + 6 * low, y, max(3.0, 6 * (high - low + 1)), 6, COLORS[side]),
                 text(50 + 6 * (high + 1), y + 7, label, size=10, color=SOFT),
             ]
-    for age in range(0, 101, 10):
-        parts += [
-            line(40 + 6 * age, 14, 40 + 6 * age, 316, "#eeeeee"),
-            text(40 + 6 * age, 332, age, size=11, color=SOFT, at="middle"),
-        ]
     return page("Intervals of sixty ages: fitted to their members, and on a declared grid", 720, 344, parts)
 
 

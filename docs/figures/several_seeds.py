@@ -14,6 +14,7 @@ cuts       record 11: what minimality claims of Mondrian's classes of Adult     
 patients   record 11: the same of the documentation's patients                            800
 halves     record 37: what minimality claims of slices of Adult                           5,000
 large      record 37: the same of more records                                            30,000
+blind      record 60: what minimality and deFinetti find in blind slices                 20,000
 surest     record 23: of whom deFinetti is surest in slices and overlapping slices        30,000
 ends       record 9: what ends of intervals tell, with as many people not in the data     15,000
 regions    record 9: the same of regions                                                  15,000
@@ -54,6 +55,7 @@ PARTS: Mapping[str, tuple[Callable[[int], Iterator[Line]], int]] = {
     "patients": (cuts.patients, 800),
     "halves": (cuts.halves, 5_000),
     "large": (cuts.large, 30_000),
+    "blind": (cuts.blind, 20_000),
     "surest": (members.surest, 30_000),
     "ends": (ends.ends, 15_000),
     "regions": (ends.regions, 15_000),

@@ -112,11 +112,17 @@ def attempt(work: Callable[[], Result], errors: list[SfumatoError]) -> Result | 
         return None
 
 
+def system_reason(error: Exception) -> str:
+    """Return in words what the system refused; empty where it does not say. Polars has its number in the text alone."""
+    found = re.search(r"\(os error (\d+)\)", str(error))
+    number = getattr(error, "errno", None) or (int(found[1]) if found else 0)
+    return os.strerror(number) if number else ""
+
+
 @contextmanager
 def write_errors(what: str, advice: str = "") -> Iterator[None]:
     """Turn what the system refuses into an ``InputError`` of one sentence."""
     try:
         yield
     except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else "unknown reason"
-        raise InputError(f"{what} cannot be written ({reason}){advice}") from None
+        raise InputError(f"{what} cannot be written ({system_reason(error) or 'unknown reason'}){advice}") from None

@@ -10,6 +10,7 @@ from sfumato.kinds.traces.make import anonymize_traces as anonymize_traces
 from sfumato.kinds.traces.measure import TraceUtility as TraceUtility
 from sfumato.kinds.traces.measure import trace_utility as trace_utility
 from sfumato.kinds.traces.policy import TracePolicy as TracePolicy
+from sfumato.kinds.traces.reading import TraceGrain as TraceGrain
 from sfumato.kinds.traces.reading import read_traces as read_traces
 from sfumato.kinds.traces.release import TraceRelease as TraceRelease
 from sfumato.kinds.traces.release import save_traces as save_traces

@@ -73,10 +73,16 @@ def test_too_little_memory_sends_the_work_to_the_disk(people: Path, tmp_path: Pa
     assert "in memory this table takes about 0.3 GB, and 0.3 GB may be used; it is done on disk" in said
 
 
-def test_what_the_disk_cannot_is_done_in_memory_and_said(people: Path, tmp_path: Path):
-    code, said = run(people, tmp_path / "out", "--memory", "256MiB", "--set", "policy.refine=2")
-    assert code == 0
-    assert "it is done in memory anyway: refine compares" in said
+def test_what_the_disk_cannot_goes_on_in_memory_only_where_there_is_room(people: Path, tmp_path: Path, monkeypatch):
+    bounded = "--memory", "256MiB", "--set", "policy.refine=2"
+    code, said = run(people, tmp_path / "out", *bounded)
+    assert code == 2
+    assert "it cannot be done on disk: refine compares records of the whole table" in said
+    for free, expected in ((400 << 20, 0), (200 << 20, 2)):
+        monkeypatch.setattr(memory, "free_memory", lambda free=free: free)
+        code, said = run(people, tmp_path / f"out {free}", *bounded[2:])
+        assert code == expected
+        assert ("it is done in memory anyway: refine compares" in said) == (not expected)
 
 
 @pytest.mark.parametrize("engine", ["disk", "auto"])

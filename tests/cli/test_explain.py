@@ -44,6 +44,14 @@ def test_options_and_commands_are_found() -> None:
     assert "sfumato verify" in run("verify")[1]
 
 
+def test_short_words_and_signs_are_found_as_they_stand() -> None:
+    assert run("k")[1][0] == "k"
+    assert run("star")[1][0] == run("*")[1][0] == "star (*)"
+    assert run("notation")[1][0] == "star (*)"
+    assert run("range")[1][0].endswith("[20..29]")
+    assert not any("marketer" in line for line in run("k")[1])
+
+
 def test_words_of_the_field_are_explained_in_short_sentences() -> None:
     for text in FIELD.values():
         assert all(len(sentence.split()) <= 20 for sentence in text.split(". "))

@@ -90,6 +90,7 @@ EVERY = {
         "check in.csv --kind sets -m 1",
         "check where.csv --kind traces --person who --place where --time when --zone UTC -l 2",
     ],
+    "policy": ["policy check policy.toml"],
     "correlation": ["correlation in.csv --quasi age,ill"],
     "attack": [
         "attack out --original in.csv --attack linkage --policy policy.toml",

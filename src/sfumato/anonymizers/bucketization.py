@@ -45,12 +45,13 @@ class Bucketization(Checked):
     Parameters
     ----------
     members
-        Who shares a bucket. ``"dealt"``: the records, sorted by their sensitive value, are dealt out like cards, into
-        buckets that are larger than the models ask for; each then shows nearly the shares of the whole table, and
-        little can be learnt from comparing them. ``"random"``: the smallest buckets of different values, from random
-        records of the whole table (the paper's). ``"alike"``: the same in parts of people who are alike in their
-        quasi-identifying values; counts are most exact, and what comparing buckets teaches is mostly how values go
-        together in the population.
+        Who shares a bucket. ``"dealt"``: the records, sorted by their sensitive value, are dealt out like
+        cards, into buckets that are larger than the models ask for, of 128 where that leaves eight; each then
+        shows nearly the shares of the whole table, and little can be learnt from comparing them, or by who
+        knows other people. ``"random"``: the smallest buckets of different values, from random records of the
+        whole table (the paper's). ``"alike"``: the same in parts of people who are alike in their
+        quasi-identifying values; counts are most exact, and what comparing buckets teaches is mostly how values
+        go together in the population.
 
     Raises
     ------
@@ -245,6 +246,9 @@ def least_reconstruction_error(records: int, l: float) -> float:  # noqa: E741 -
 Members = Literal["dealt", "alike", "random"]
 """Who shares a bucket; see :class:`sfumato.anonymizers.bucketization.Bucketization`."""
 
+_TELLING_NOBODY, _FEWEST = 128, 8
+"""Records of a dealt bucket from which on who knows others gains little (decision 60); buckets that must be left."""
+
 _MOST_TIMES = 16
 """Buckets are dealt no larger than that many times what the models' `l` asks for, unless the models need it."""
 
@@ -264,7 +268,10 @@ def search_buckets(
     least = min(math.ceil(asked - TOLERANCE), table.height)
     search = _SizeSearch(table, models, seed, records, least, cut if members == "alike" else None)
     if members == "dealt":
-        low = min(telling_little(records.most_frequent / records.height, asked), table.height)
+        low = telling_little(records.most_frequent / records.height, asked)
+        if asked > 1:
+            low = max(low, min(_TELLING_NOBODY, table.height // _FEWEST))
+        low = min(low, table.height)
         return _smallest(partial(search.satisfying, search.large), low, table.height)
     return _smallest(partial(search.satisfying, search.small), least, table.height)
 

@@ -109,9 +109,10 @@ COMMANDS = {
 
 GROUPS = {
     "series": dict.fromkeys(("start", "append", "republish", "withdraw", "show", "new-key", "encrypt"), "series"),
-    "evidence": dict.fromkeys(("init", "write", "task", "score"), "evidence"),
+    "evidence": dict.fromkeys(("init", "write", "task", "score", "log"), "evidence"),
+    "policy": {"check": "check:policy_check"},
 }
-"""The same for the commands of a group, whose help stands in the module of its first one."""
+"""The same for the commands of a group, whose help stands in the module of its first one; or the function's place."""
 
 WRITERS = {"anonymize", *(f"series {verb}" for verb in ("start", "append", "republish", "withdraw", "encrypt"))}
 """Commands that change more than one file: what ends one that was interrupted stands in their help."""
@@ -184,10 +185,10 @@ def app_of(commands: Iterable[str], *, listed: bool = False) -> typer.Typer:
 
 
 def _group(group: str) -> typer.Typer:
-    text = loaded(f"sfumato.cli.{next(iter(GROUPS[group].values()))}:HELP")
+    text = loaded(f"sfumato.cli.{next(iter(GROUPS[group].values())).partition(':')[0]}:HELP")
     made = typer.Typer(cls=BriefGroup, help=text, no_args_is_help=True, rich_markup_mode="rich")
     for name, module in GROUPS[group].items():
-        _add(made, f"{group} {name}", f"sfumato.cli.{module}:{name}")
+        _add(made, f"{group} {name}", f"sfumato.cli.{module if ':' in module else f'{module}:{name}'}")
     return made
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-from sfumato.cli.options import AsJson, Original, PolicyFile, RoleOptions, Settings
+from sfumato.cli.options import AsJson, Original, PolicyFile, RoleOptions, Settings, argument
 from sfumato.cli.progress import progress_bar, say_json, say_result
 
 if TYPE_CHECKING:
     from sfumato.cli.words import Words
     from sfumato.table.table import Table
+
+HELP = "Policy files: what they do."
 
 
 def check(
@@ -27,10 +30,7 @@ def check(
     does, or everything that is wrong with it.
     """
     if table.lower().endswith(".toml"):
-        from sfumato.policy.policy import Policy
-
-        meant = Policy.from_file(table)
-        return say_result(meant.to_mapping(), str(meant), as_json=as_json)
+        return policy_check(Path(table), as_json)
     from sfumato.cli.summary import check_headline, say_report
     from sfumato.cli.words import Words
     from sfumato.evaluation.check import check as measure
@@ -43,6 +43,14 @@ def check(
         say_json(report.to_dict())
     else:
         say_report(check_headline(report), str(report))
+
+
+def policy_check(policy: Annotated[Path, argument("FILE", "Policy file.")], as_json: AsJson = False) -> None:
+    """Say in words what a policy file does, or everything that is wrong with it. It reads no table."""
+    from sfumato.policy.policy import Policy
+
+    meant = Policy.from_file(policy)
+    say_result(meant.to_mapping(), str(meant), as_json=as_json)
 
 
 def _read(path: str, words: Words) -> Table:

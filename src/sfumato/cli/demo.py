@@ -34,16 +34,7 @@ if TYPE_CHECKING:
 MARK = "sfumato-demo.txt"
 """The file that marks a demo's own folder."""
 
-MARK_TEXT = """\
-This folder was made by `sfumato demo`, which replaces its files when it runs again.
-
-Everything in it is synthetic: nobody in these tables exists.
-
-patients.csv   a synthetic hospital's patients
-register.csv   a synthetic public register; six in ten of the patients are in it
-policy.toml    roles, hierarchies and privacy models for patients.csv
-release/       what was published of patients.csv
-"""
+MARK_TEXT = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
 
 PATIENCE_SECONDS = 4.0
 WIDTH = 80

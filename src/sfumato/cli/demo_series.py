@@ -14,19 +14,7 @@ if TYPE_CHECKING:
     from sfumato.papers.monthly import MonthlyStudy
     from sfumato.series.attacks import Played, SeriesAttacks
 
-MARK_TEXT = """\
-This folder was made by `sfumato demo series`, which replaces what is in it when it runs again.
-
-Everything in it is synthetic: nobody in these tables exists.
-
-newcomers/       who came each month
-separate/        twelve releases of everybody so far, each made by itself
-append/, grow/   the same people, published as series; their ledgers beside them
-*-came/          who came with each release of these series
-present/         who was there each month, where people also leave
-separate-again/  twelve releases of these people, each made by itself
-m-invariance/    the same people, published as a series; its ledger beside it
-"""
+MARK_TEXT = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
 
 
 def tell(console: Console, study: MonthlyStudy, out: Path) -> None:

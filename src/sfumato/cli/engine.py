@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.cli.outcome import complain
-from sfumato.errors import PolicyError, SfumatoError
+from sfumato.errors import InputError, PolicyError, SfumatoError
 
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
@@ -33,7 +33,11 @@ def brought_here(policy: Policy, *, to_database: bool, bound: bool) -> str | Non
 
 
 def goes_to_disk(choice: EngineChoice, source: str | Path, policy: Policy, *, bound: bool, quiet: bool) -> bool:
-    """Tell whether the disk engine makes the release, and why if nobody asked; PolicyError when options contradict."""
+    """Tell whether the disk engine makes the release, and why if nobody asked.
+
+    Raises ``PolicyError`` when options contradict. Raises ``InputError`` when it can be made in memory alone, which is
+    too small.
+    """
     if choice.engine == "memory":
         if choice.memory is not None:
             raise PolicyError("--memory: bounds the disk engine; leave it out, or leave --engine memory out")
@@ -66,11 +70,12 @@ def goes_to_disk(choice: EngineChoice, source: str | Path, policy: Policy, *, bo
     told = f"in memory this table takes about {gigabytes(need)}, and {gigabytes(most)} may be used"
     reasons = _reasons(table, policy, bound=bound)
     reasons += ["it goes into a database"] if choice.to_database else []
+    why = reasons[0].removeprefix("engine: ").partition(";")[0] if reasons else ""
+    if reasons and (choice.memory is not None or need > most / SHARE):
+        cure = "change that, free or give more memory, or try it all the same (--engine memory, without --memory)"
+        raise InputError(f"{told}; it cannot be done on disk: {why}; {cure}")
     if not quiet:
-        done = (
-            f"it is done in memory anyway: {reasons[0].removeprefix('engine: ')}" if reasons else "it is done on disk"
-        )
-        complain([f"{told}; {done}"])
+        complain([f"{told}; {f'it is done in memory anyway: {why}' if reasons else 'it is done on disk'}"])
     return not reasons
 
 

@@ -27,6 +27,10 @@ FIELD: Mapping[str, str] = {
     "release": "A folder with the published table, a report, and what anybody needs to recount it.",
     "policy": "A file that says which columns have which role, what is promised, and how it is made.",
     "finding": "Something in a column that somebody has to know or to answer before it is published.",
+    "k": "How many records, or people, publish the same at least. One is found with a chance of 1 in k at most.",
+    "star (*)": "The notation of a cell that says nothing. Any value may stand behind it.",
+    "interval or range [20..29]": "The notation of a number or date between two ends. A round bracket leaves one out.",
+    "value set {a|b}": "The notation of one of several values. \\N among them is the missing one.",
     "own k": "The k that a person asked for. Nobody is found with a higher chance than 1 in it.",
     "information loss": "How much detail the published table lacks, from 0 (none) to 1 (all).",
     "prosecutor": "An attacker who knows that somebody is in the table, and looks for that person's record.",
@@ -99,7 +103,8 @@ def explained(asked: str, entries: Sequence[Entry]) -> Iterator[str]:
 
     Raises ``PolicyError`` when there are none.
     """
-    found = sorted((entry for entry in entries if _fits(asked, entry[0])), key=lambda entry: entry[0] != asked)
+    found = [entry for entry in entries if _fits(asked, entry[0])]
+    found.sort(key=lambda entry: (entry[0] != asked, asked not in _words(entry[0])))
     found = found or [entry for entry in entries if re.search(rf"\b{re.escape(asked)}", entry[1].lower())]
     if not found:
         names = {part for name, _ in entries for part in (name.lower(), *re.split(r"[^a-z]+", name.lower()))}
@@ -114,8 +119,14 @@ def explained(asked: str, entries: Sequence[Entry]) -> Iterator[str]:
 
 
 def _fits(asked: str, name: str) -> bool:
+    if len(asked) < 3:
+        return asked in _words(name)
     plain = re.sub(r"[\s-]+", " ", name.lower())
     return re.sub(r"[\s-]+", " ", asked) in plain
+
+
+def _words(name: str) -> list[str]:
+    return re.findall(r"[\w*]+", name.lower())
 
 
 def registered_entries() -> Iterator[Entry]:

@@ -110,7 +110,7 @@ def _group_lines(group: TyperGroup, ctx: Any) -> Iterator[str]:
 
 
 FAMILIES = {
-    "publish": ("demo", "review", "init", "anonymize", "hierarchy", "lattice"),
+    "publish": ("demo", "review", "init", "policy", "anonymize", "hierarchy", "lattice"),
     "check": ("verify", "sign", "check", "risk", "correlation", "settle"),
     "measure": ("measure", "compare", "report", "evidence"),
     "attack": ("attack",),

@@ -85,7 +85,8 @@ def _carry_over(found: Bridge, out: Path, *, overwrite: bool) -> None:
         path.parent.mkdir(exist_ok=True)
         write_whole(path, text.encode("utf-8"), mode=PRIVATE)
     found.policy.to_file(out, remarks=found.differences)
-    say(f"Policy written to {out}, with {counted(len(found.hierarchies), 'hierarchy')}. Read it before you publish.")
+    files = counted(len(found.hierarchies), "hierarchy file")
+    say(f"Policy written to {out}, with {files}. Read it before you publish.")
 
 
 def at_a_terminal() -> bool:

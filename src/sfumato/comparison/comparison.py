@@ -6,7 +6,6 @@ Releases under differential privacy stand beside the others: what they lose, and
 from __future__ import annotations
 
 import io
-import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ import polars as pl
 
 from sfumato.comparison.plan import DONE, UNFINISHED, Plan, Promise, RunOutcome, SharedWork, plan_lines, prepared
 from sfumato.drawing import AXES, LOGARITHMIC, Drawing, canvas, canvases, curves_svg, legend, style_of, svg_of, tick_at
-from sfumato.errors import InputError, PolicyError
+from sfumato.errors import PolicyError, write_errors
 from sfumato.evaluation.utility.measure import error_figures
 from sfumato.kinds.noisy_counts.make import publish_privately
 from sfumato.kinds.noisy_counts.policy import PrivatePolicy
@@ -178,7 +177,7 @@ class Comparison:
         """
         target = Path(folder)
         drawn = draw_comparison(self.means(), self.vary) if drawings else {}
-        try:
+        with write_errors(f"{target}: the comparison"):
             target.mkdir(mode=0o700, exist_ok=True)
             parquet = io.BytesIO()
             self.frame.write_parquet(parquet)
@@ -189,9 +188,6 @@ class Comparison:
                 write_whole(target / "private.csv", self.private.write_csv())
             for name, svg in drawn.items():
                 write_whole(target / f"{name}.svg", svg)
-        except OSError as error:
-            reason = os.strerror(error.errno) if error.errno else "unknown reason"
-            raise InputError(f"{target}: the comparison cannot be written ({reason})") from None
         return target
 
     def __repr__(self) -> str:

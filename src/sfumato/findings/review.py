@@ -25,12 +25,12 @@ from sfumato.table.columns import ValueReading, folded_label, read_attribute, st
 from sfumato.table.distinct import repeats
 from sfumato.table.identification import Look, Sort, look_of, name_in_words
 from sfumato.table.layout import Reading
-from sfumato.table.raw_table import RawTable, open_table
 from sfumato.table.schema import Attribute, Kind, Role, Schema
 from sfumato.table.written_forms import PLAIN
 
 if TYPE_CHECKING:
     from sfumato.notebook import Markup
+    from sfumato.table.raw_table import RawTable
 
 # Values that are not what they seem: marks of a missing value, sentinels, spellings of one label, far outliers.
 
@@ -446,6 +446,8 @@ def review(
     >>> [str(column.meaning) for column in found.columns]
     ['number', 'ordered labels']
     """
+    from sfumato.table.raw_table import RawTable, open_table  # a release judges columns that are read already
+
     table = source if isinstance(source, RawTable) else open_table(source, reading=reading)
     profiles = []
     for done, name in enumerate(table.names):
@@ -852,7 +854,7 @@ def _word_codes(columns: tuple[str, ...], counts: Counter[str], key: str, detail
 
 def _word_orders(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
     path = f"column.{columns[0]}"
-    return "The labels seem to have an order. As categories they are published as sets, which may skip a step.", (
+    return "The labels seem to have an order. One beyond doubt is cut; others become sets, which may skip a step.", (
         Answer(
             "Cut them in their order, which sfumato init writes down",
             f"--set {path}.kind=ordered --set {path}.domain=LOWEST,NEXT,HIGHEST",

@@ -32,6 +32,7 @@ class Demand(NamedTuple):
     known: int  # doublets of a combination, at most
     most: Int64s  # (n + 1,): by people who have it, how many of them may share a sensitive value
     width: int  # facets: the sensitive values, and one more
+    needs: Int64s  # (n,): how many people must have a combination of each person; k or more
 
 
 @kernel
@@ -222,7 +223,7 @@ def _holds(
     """Tell whether every combination of a person with these keys is frequent, and none of the values too frequent."""
     for key in keys:
         people = counts[_slot(table, mask, key * demand.width)]
-        if people < demand.k:
+        if people < demand.needs[person]:
             return False
         for place in range(rows.facet_starts[person] + 1, rows.facet_starts[person + 1]):
             if counts[_slot(table, mask, key * demand.width + rows.facets[place])] > demand.most[people]:
@@ -231,11 +232,11 @@ def _holds(
 
 
 @kernel
-def rare_pairs(rows: TraceRows, k: int, asked: Flags, most: int) -> tuple[Int64s, Int64s]:
-    """List the pairs of points of one person whose doublets fewer than `k` people have together.
+def rare_pairs(rows: TraceRows, needs: Int64s, asked: Flags, most: int) -> tuple[Int64s, Int64s]:
+    """List the pairs of points of one person whose doublets fewer people have together than she needs.
 
-    asked : bool (n,), people of whom they are listed. most : stop after so many. Returns int64 (pairs,) twice. Cost O(Σ
-    |trace|²). Capacity: it grows before it appends.
+    needs : int64 (n,). asked : bool (n,), people of whom they are listed. most : stop after so many. Returns int64
+    (pairs,) twice. Cost O(Σ |trace|²). Capacity: it grows before it appends.
     """
     tally = np.zeros(len(rows.bounds) - 1, dtype=np.int64)
     low, high, filled = np.empty(1024, dtype=np.int64), np.empty(1024, dtype=np.int64), 0
@@ -248,7 +249,7 @@ def rare_pairs(rows: TraceRows, k: int, asked: Flags, most: int) -> tuple[Int64s
             if not asked[rows.owners[place]]:
                 continue
             for point in range(rows.points[place] + 1, rows.starts[rows.owners[place] + 1]):
-                if tally[rows.items[point]] < k and filled < most:
+                if tally[rows.items[point]] < needs[rows.owners[place]] and filled < most:
                     if filled == len(low):
                         low, high = np.append(low, low), np.append(high, high)
                     low[filled], high[filled] = rows.points[place], point

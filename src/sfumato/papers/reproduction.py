@@ -19,7 +19,7 @@ import polars as pl
 from sfumato.anonymizers.protocol import Anonymizer, Problem
 from sfumato.classes.generalized import GeneralizedTable
 from sfumato.drawing import curves_svg, style_of
-from sfumato.errors import InputError
+from sfumato.errors import InputError, write_errors
 from sfumato.metrics import Rule, discernibility, normalized_certainty_penalty
 from sfumato.models import KAnonymity
 from sfumato.numbers import figure
@@ -163,11 +163,8 @@ class Reproduction:
         texts |= {f"{name}.csv": frame.write_csv() for name, frame in self.frames.items()}
         texts["reproduction.txt"] = f"{self}\n"
         texts[_MARK] = json.dumps(self.to_dict(), indent=2) + "\n"
-        try:
+        with write_errors(f"{target}: the reproduction"):
             _replace_folder(target, texts)
-        except OSError as error:
-            reason = os.strerror(error.errno) if error.errno else "unknown reason"
-            raise InputError(f"{target}: the reproduction cannot be written ({reason})") from None
         return target
 
     def __repr__(self) -> str:

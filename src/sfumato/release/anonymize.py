@@ -21,6 +21,7 @@ from sfumato.classes.generalized import Form, GeneralizedTable, class_as_read
 from sfumato.classes.partition import Partition, group_records
 from sfumato.classes.people import largest_of, statistics_of
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError, VerificationError, raise_all
+from sfumato.findings.answers import in_order, orders_of
 from sfumato.findings.review import Finding
 from sfumato.former import FormerAnonymize, settings_of_call
 from sfumato.metrics import Losses, measure_losses
@@ -221,10 +222,7 @@ def _report_of_kind(
         suppression_limit=task.policy.suppression_limit,
         figures=dict(publication.figures),
         verification=verification,
-        limits=(
-            *publication.published.limits,
-            *limits_of_values(task.models, tuple(task.table.schema.sensitive)),
-        ),
+        limits=(*publication.published.limits, *_limits_of_values(task)),
         notes=(
             *task.table.remarks,
             *publication.notes,
@@ -544,14 +542,17 @@ def _as_read(generalized: GeneralizedTable) -> NDArray[np.int32]:
 
 
 def _limits(task: Task) -> tuple[str, ...]:
-    sensitive = tuple(task.table.schema.sensitive)
     of_people: tuple[str, ...] = ()
     if task.table.people is not None:
         from sfumato.published.checks.people import limits_of_people
 
-        of_people = limits_of_people(task.models, sensitive)
+        of_people = limits_of_people(task.models, tuple(task.table.schema.sensitive))
+    return (*_limits_of_values(task), *of_people)
+
+
+def _limits_of_values(task: Task) -> tuple[str, ...]:
     blind = getattr(task.anonymizer, "blind", False)
-    return (*limits_of_values(task.models, sensitive, blind=blind), *of_people)
+    return limits_of_values(task.models, tuple(task.table.schema.sensitive), blind=blind)
 
 
 def _report(
@@ -719,6 +720,9 @@ def anonymize(
     arguments = Arguments(models, anonymizer, recoding, suppression_limit, refine, people, withstand)
     whole_policy = policy_of_call(table, arguments, policy, seed)
     rows, everybody = rows_and_population(table, whole_policy, population, subset)
+    if everybody is None and isinstance(whole_policy.to_anonymizer(), Anonymizer):
+        rows = in_order(rows)
+        whole_policy = whole_policy.in_order(orders_of(rows.schema))
     return beating(
         progress,
         "starting",

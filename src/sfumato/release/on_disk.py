@@ -24,6 +24,7 @@ from sfumato.engines.disk import BLOCK, PublishedColumns, PublishedParts, Solved
 from sfumato.engines.disk_dealt import CountedParts, DealtParts, ordered_columns
 from sfumato.errors import PolicyError, VerificationError, raise_all
 from sfumato.findings.answers import remarks_on, severe_findings
+from sfumato.findings.meaning import safe_order
 from sfumato.findings.review import Finding
 from sfumato.metrics import Losses, measure_losses
 from sfumato.metrics.cell_losses import peoples_penalty
@@ -168,7 +169,9 @@ class DealingTask:
             suppression_limit=policy.suppression_limit,
             limits=(
                 *KINDS[self.deals.kind].limits,
-                *limits_of_values(self.problem.models, tuple(large.schema.sensitive)),
+                *limits_of_values(
+                    self.problem.models, tuple(large.schema.sensitive), blind=getattr(self.deals, "blind", False)
+                ),
             ),
             figures=dict(solved.dealing.figures),
             notes=(
@@ -581,9 +584,12 @@ class TaskOnDisk:
 
     def released(self, opened: OpenedFile, spill: Path) -> ReleaseOnDisk:
         """Encode, solve, write and recount; the folder gets its name only when every promise holds."""
+        if isinstance(self.policy.to_anonymizer(), Anonymizer):
+            opened = replace(opened, reading=replace(opened.reading, order_of=safe_order))
         large = self.coded(opened, spill)
-        # The number of records decides what auto takes, and is known from here on.
-        object.__setattr__(self, "policy", with_choice(self.policy, large.height))
+        # The number of records decides what auto takes, and is known from here on, as are orders of labels.
+        orders = {each.attribute.name: each.attribute.order for each in large.quasi_identifying}
+        object.__setattr__(self, "policy", with_choice(self.policy, large.height).in_order(orders))
         passing = passing_notes(large, large.names)
         numbers = (each.attribute for each in large.quasi_identifying if each.attribute.is_numeric)
         kinds = {attribute.name: attribute.kind for attribute in numbers if attribute.order is None}

@@ -422,6 +422,8 @@ class Report:
         return {"risk": {"of": self.counts, **{name: round(risk, 6) for name, risk in risks.items()}}}
 
     def _fingerprints(self) -> dict[str, Any]:
+        if not self.fingerprints:
+            return {}
         from sfumato.published.checks.pseudonyms import NumbersOfRecordsFound
 
         by_values = [each for each in self.fingerprints if not isinstance(each, NumbersOfRecordsFound)]

@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError, PolicyError, SfumatoError, VerificationError, raise_all, said_of
+from sfumato.errors import InputError, PolicyError, SfumatoError, VerificationError, raise_all, said_of, write_errors
 from sfumato.models.checks import Check, Outcome
 from sfumato.numbers import counted
 from sfumato.parallel import both, worth_starting
@@ -228,12 +228,12 @@ def _writing(shelf: Shelf) -> Iterator[Session]:
         with shelf.connector.writing(address) as session:
             yield session
         return
-    try:
-        with new_file(file) as part, shelf.connector.writing(replace(address, target=str(part))) as session:
-            yield session
-    except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else "unknown reason"
-        raise InputError(f"the database file cannot be written ({reason}); nothing was changed") from None
+    with (
+        write_errors("the database file", "; nothing was changed"),
+        new_file(file) as part,
+        shelf.connector.writing(replace(address, target=str(part))) as session,
+    ):
+        yield session
 
 
 def holds_release(kind: str, target: str, schema: str, sha256: str, *, is_new: bool) -> bool:

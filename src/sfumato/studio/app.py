@@ -37,11 +37,7 @@ STATIC = {
 
 
 def studio_app(desk: Desk, port: int, *, stop: Callable[[], None] = lambda: None, **guard: Any) -> Guard:
-    """Return the application for one open project, guarded.
-
-    `port`: the port that it will be served on. `stop`: called when somebody quits. `guard`: more settings of
-    :class:`sfumato.studio.guard.Guard`.
-    """
+    """Return the application for one open project, guarded, for a port; `stop`: called when somebody quits."""
     return Guard(Pages(desk, stop), port, **guard)
 
 
@@ -51,12 +47,7 @@ def opening_app(opening: Opening, port: int, **guard: Any) -> Guard:
 
 
 class Opening:
-    """Pages that ask how a table is read, until it can be; then those of the project.
-
-    * `policy`: a setup to begin with, once the table can be read.
-    * `stop`: called when somebody quits.
-    * `desk`: the open project, once there is one.
-    """
+    """Pages that ask how a table is read, until it can be; then those of the project, at its `desk`."""
 
     def __init__(self, project: Project, policy: Policy | None, stop: Callable[[], None]) -> None:
         self.project, self._policy, self._stop = project, policy, stop

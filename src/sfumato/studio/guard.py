@@ -220,8 +220,7 @@ def _with_headers(send: Any) -> Any:
 class Connection(H11Protocol):
     """A connection that may neither wait for ever nor keep others out.
 
-    Whoever does not send the head of a request in time is dropped. Where too many are open, the one goes that has
-    waited longest without a request under way: nobody who is being answered is dropped, and who asks at once is heard.
+    Where too many are open, the one goes that waited longest without a request; who asks at once is heard.
     """
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]

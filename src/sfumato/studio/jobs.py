@@ -74,11 +74,7 @@ class Progress:
 
 
 class Jobs:
-    """The queue of a project's jobs, and the record of those that ended.
-
-    `folder`: of all jobs: each has one of its own there, named by its number. `spare`: whether a process is kept ready
-    for the next job.
-    """
+    """The queue of a project's jobs, each in a folder of its number, and the record of those that ended."""
 
     def __init__(self, folder: Path, *, spare: bool = True) -> None:
         self._folder, self._keeps_spare = folder, spare

@@ -74,11 +74,11 @@ def environment() -> Environment:
 
 
 def ticks(top: float) -> list[tuple[float, float]]:
-    """Return round numbers from 0 to `top`, at most six, each with its place as a share of `top`."""
+    """Return round numbers from 0 to `top`, at most five, each with its place as a share of `top`."""
     if top <= 0:
         return []
     unit = 10.0 ** math.floor(math.log10(top))
-    step = next(unit * part for part in (0.2, 0.5, 1, 2) if top / (unit * part) < 6)
+    step = next(unit * part for part in (0.2, 0.5, 1, 2) if top / (unit * part) < 5)
     return [(round(number * step / top, 4), round(number * step, 12)) for number in range(int(top / step + 1e-9) + 1)]
 
 

@@ -36,10 +36,9 @@ class HistoryEntry:
 
 
 class History:
-    """All entries of a project, and the one that stands.
+    """All entries of a project, and the one that stands; a change makes a child of the one that it was made from.
 
-    Undo and redo move between entries; a change makes a child of the entry that it was made from. So nothing is lost
-    when somebody goes back and goes on in another way, or works in two tabs. `folder`: where the entries lie.
+    So nothing is lost when somebody goes back and on in another way, or works in two tabs.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -151,12 +150,9 @@ class Project:
 
     @classmethod
     def opened(cls, folder: Path, table: Path | None, source: Mapping[str, Any], place: Path | None = None) -> Project:
-        """Open a project, or begin one.
+        """Open a project, or begin one on a table; `place`: where releases go, or None: beside the table.
 
-        `table`: the original; None takes the one that the project was begun with. `source`: how it is read, beside what
-        the project says. `place`: where releases are handed over; None: beside the table. Raises ``InputError`` when
-        the folder is something else, of a newer version, or in use; or
-        when there is no table.
+        Refused when the folder is something else, of a newer version, or in use; or when there is no table.
         """
         content = read_mark(folder)
         found = table or (Path(content["table"]) if "table" in content else None)

@@ -53,17 +53,10 @@ def run_studio(
     opens: bool = True,
     port: int = 0,
 ) -> None:
-    """Serve a project until somebody quits.
+    """Serve a project until somebody quits; without table and project a page asks for one.
 
-    * `table`: the original; None takes the one that the project was begun with; without either a page asks for one.
-    * `project`: the folder of the project; None makes a private one in the system's folder for temporary files, which
-      goes afterwards unless it holds a release.
-    * `policy`: a setup to begin with.
-    * `source`: how the table is read.
-    * `opens`: whether the browser is opened.
-    * `port`: 0 takes a free one.
-
-    Raises ``SfumatoError`` when the project or the table cannot be opened.
+    Without a project a private one in the system's place for temporary files goes afterwards, unless it holds a
+    release. `port`: 0 takes a free one.
     """
     check_installed()
     from sfumato.studio.guard import Guard, last_session
@@ -125,11 +118,7 @@ def _serve_to_one(
 
 @contextlib.contextmanager
 def browser_at(app: Guard) -> Iterator[None]:
-    """Open the browser at the address, by way of a file that only this user may read.
-
-    Every user of the machine can read what programs are started with. The file goes when the address was used, and when
-    the block ends.
-    """
+    """Open the browser by a file for this user alone, as all see what programs start with; it goes when it was read."""
     folder = _new_private("sfumato-open-")
     file = folder / "open.html"
     app.when_opened = lambda: shutil.rmtree(folder, ignore_errors=True)

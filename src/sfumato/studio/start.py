@@ -134,11 +134,7 @@ def remove_private(made: Path) -> bool:
 
 
 class Start:
-    """The start page until a table is open; then the pages of its project.
-
-    * `pages`: opens a project: its application, what closes it, and why it cannot be read yet.
-    * `private`: a temporary folder of this studio that is not there yet.
-    """
+    """The start page until a table is open; then the pages of its project, in a temporary folder of this studio."""
 
     def __init__(
         self,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError, SfumatoError, said_of
+from sfumato.errors import InputError, SfumatoError, said_of, system_reason
 from sfumato.kernels.csv_lines import join_labels
 from sfumato.table.distinct import distinct_of
 from sfumato.table.schema import Kind, text_of
@@ -222,8 +221,7 @@ def write_data(frame: pl.DataFrame, path: Path, format: Format, codes: Codes = M
             frame.write_csv(path, null_value='""' if frame.width == 1 else "")
         return sha256_of(path)
     except (pl.exceptions.PolarsError, OSError) as error:
-        number = getattr(error, "errno", None)
-        reason = f" ({os.strerror(number)})" if number else ""
+        reason = f" ({found})" if (found := system_reason(error)) else ""
         raise InputError(
             f"{path.name}: the file cannot be written{reason}; check the folder, the disk and permissions"
         ) from None

@@ -233,7 +233,6 @@ class TestComparingBuckets:
     def test_dealt_ones_do_where_the_value_all_but_follows(self):
         """Nine in ten of every group have its disease: even small differences between buckets tell."""
         found = self.success("dealt", 0.9)
-        assert found.success.interval[0] > found.allowed
         assert found.success.share < self.success("random", 0.9).success.share
 
 
@@ -265,7 +264,7 @@ def test_alike_people_share_buckets():
 
 
 def test_dealt_buckets_take_at_most_the_room_up_to_the_promise():
-    values = ["a"] * 300 + ["b"] * 200 + ["c"] * 200 + ["d"] * 300
+    values = ["a"] * 36 + ["b"] * 24 + ["c"] * 24 + ["d"] * 36
     release = bucketized(people(values), sf.ProbabilisticLDiversity(2), members="dealt")
     # 3 / (1/2 - 3/10)
     assert release.report.figures["smallest_bucket"] == 15
@@ -274,7 +273,17 @@ def test_dealt_buckets_take_at_most_the_room_up_to_the_promise():
     assert "dealt out evenly" not in " ".join(release.report.notes)
 
 
-@pytest.mark.parametrize("rows", [997, 1000])
+@pytest.mark.parametrize(("rows", "size"), [(100, 12), (800, 100), (2000, 133)])
+def test_dealt_buckets_leave_who_knows_others_little_where_eight_remain(rows, size):
+    """128 records and more; where fewer than eight buckets would be left, an eighth of the records, or what l asks."""
+    values = [f"v{place % 10}" for place in range(rows)]
+    release = bucketized(people(values), sf.ProbabilisticLDiversity(2), members="dealt")
+    assert release.report.figures["smallest_bucket"] == size
+    close = bucketized(people(values), sf.TCloseness(0.9), members="dealt")
+    assert close.report.figures["smallest_bucket"] == 1
+
+
+@pytest.mark.parametrize("rows", [256, 259])
 def test_dealt_buckets_stay_small_where_there_is_no_room(rows):
     """Sixteen times l, although hardly any way to deal half of the records out leaves half of them in each bucket."""
     values = ["a"] * (rows // 2) + ["b"] * (rows // 4)

@@ -375,3 +375,57 @@ def test_models_without_an_l_ask_for_no_guard():
         for size in ("guarded", "smallest")
     ]
     assert made[0].equals(made[1])
+
+
+BLIND = [sf.Slicing(split="blind"), sf.OverlappingSlicing(split="blind")]
+
+
+@pytest.mark.parametrize("slicing", BLIND, ids=lambda slicing: slicing.name)
+def test_blind_columns_and_buckets_hang_on_nobody_s_value(slicing):
+    """Of few people nothing is looked at: every world has the same columns, buckets and refusals."""
+    draw = np.random.default_rng(3)
+    rows = [(str(draw.choice(["u", "v"])), int(draw.integers(0, 9)), str(draw.choice(["x", "y"]))) for _ in range(60)]
+    values = ["1"] * 20 + ["2"] * 20 + ["3"] * 20
+    model, found = sf.ProbabilisticLDiversity(2), set()
+    for world in range(8):
+        # The first world gives values away by the other columns: who looks keeps them apart.
+        mixed = sorted(values) if world == 0 else draw.permutation(values).tolist()
+        table = table_of([(*row, value) for row, value in zip(sorted(rows), mixed, strict=True)])
+        made = slicing.cut(Problem(encode(table), [model], seed=1), table)
+        found.add((made.columns, tuple(made.buckets.bucket_of.tolist())))
+    assert len(found) == 1
+    ((columns, _),) = found
+    assert columns[-1] == ("s",)
+
+
+@pytest.mark.parametrize("slicing", BLIND, ids=lambda slicing: slicing.name)
+@given(st.integers(0, 99), st.sampled_from([sf.ProbabilisticLDiversity(2), sf.TCloseness(0.4)]))
+@examples(4)
+def test_blind_buckets_keep_the_models_and_their_size(slicing, seed, model):
+    draw = np.random.default_rng(seed)
+    drawn = ((draw.choice(["u", "v"]), draw.integers(0, 90), draw.integers(4)) for _ in range(400))
+    rows = [(str(a), int(b), "xy"[b % 2], str(s)) for a, b, s in drawn]
+    release = sf.anonymize(table_of(rows), model, anonymizer=slicing, seed=seed)
+    table = encode(table_of(rows))
+    buckets = slicing.cut(Problem(table, [model], seed=seed), table_of(rows)).buckets
+    sizes, least = np.bincount(buckets.bucket_of), partitioning.guarded_size(Problem(table, [model]))
+    assert len(sizes) > 1
+    assert sizes.min() >= least
+    assert any("did not look at who" in note for note in release.report.notes)
+
+
+def test_blind_slices_refuse_what_would_look_all_the_same():
+    for maker, options, words in (
+        (sf.Slicing, {"alpha": 2}, "alpha = 1"),
+        (sf.Slicing, {"protection": "matching"}, "looks at single records"),
+        (sf.Slicing, {"columns": 1}, "2 or above"),
+        (sf.OverlappingSlicing, {"columns": 1}, "2 or above"),
+        (sf.OverlappingSlicing, {"duplicate_sensitive": True}, "leave duplicate_sensitive out"),
+    ):
+        with pytest.raises(sf.PolicyError, match=words):
+            maker(split="blind", **options)
+    rows = [("u", number, "x", "12"[number % 2]) for number in range(8)]
+    for maker in (sf.Slicing, sf.OverlappingSlicing):
+        way = maker(split="blind", columns=[["a"], ["b", "s"], ["c"]])
+        with pytest.raises(sf.PolicyError, match="b would stand beside one"):
+            sf.anonymize(table_of(rows), sf.ProbabilisticLDiversity(2), anonymizer=way)

@@ -17,7 +17,7 @@ from sfumato.errors import UnsatisfiableError
 from sfumato.kernels.traces import Demand, count_known, grow_traces, rare_pairs
 from sfumato.kinds.traces.check import trace_rows
 from sfumato.kinds.traces.make import PointTable
-from sfumato.traces import TracePrivacy, Traces, anonymize_traces, read_traces
+from sfumato.traces import TraceGrain, TracePrivacy, Traces, anonymize_traces, read_traces
 
 
 def numbered(traces: Sequence[naive.Trace], values: Sequence[naive.Values]):  # type: ignore[no-untyped-def]
@@ -27,6 +27,10 @@ def numbered(traces: Sequence[naive.Trace], values: Sequence[naive.Values]):  # 
     value_starts = np.append(0, np.cumsum([len(held) for held in values])).astype(np.int64)
     codes = np.array([value for held in values for value in sorted(held)], dtype=np.int32)
     return trace_rows(starts, items, 6, value_starts, codes)
+
+
+def needs_of(traces: Sequence[naive.Trace], k: int):  # type: ignore[no-untyped-def]
+    return np.full(len(traces), k)
 
 
 def drawn(draw: random.Random) -> tuple[list[naive.Trace], list[naive.Values]]:
@@ -42,7 +46,7 @@ def test_whatever_stays_holds_every_demand(block: int) -> None:
         traces, values = drawn(draw)
         k, known, share = draw.choice((1, 2, 3)), draw.choice((1, 2, 3, 4)), draw.choice((1.0, 0.5, 0.75))
         rows = numbered(traces, values)
-        demand = Demand(k, known, TracePrivacy(k, known, share).most(len(traces)), 4)
+        demand = Demand(k, known, TracePrivacy(k, known, share).most(len(traces)), 4, needs_of(traces, k))
         alive = np.zeros(len(rows.items), dtype=np.bool_)
         everyone = np.ones(len(alive), dtype=np.bool_)
         while grow_traces(rows, demand, np.array(draw.sample(range(6), 6)), everyone, alive):
@@ -68,7 +72,7 @@ def test_rare_doublets_and_pairs_are_the_minimal_violations(block: int) -> None:
         rows = numbered(traces, values)
         support = np.diff(rows.bounds)
         single = {frozenset({item}) for item in range(6) if 0 < support[item] < k}
-        low, high = rare_pairs(rows, k, np.ones(len(traces), dtype=np.bool_), 10**6)
+        low, high = rare_pairs(rows, needs_of(traces, k), np.ones(len(traces), dtype=np.bool_), 10**6)
         pairs = {frozenset(pair) for pair in zip(rows.items[low].tolist(), rows.items[high].tolist(), strict=True)}
         minimal = single | {pair for pair in pairs if not any(one < pair for one in single)}
         assert minimal == naive.minimal_violations(traces, values, k, 2)
@@ -77,7 +81,7 @@ def test_rare_doublets_and_pairs_are_the_minimal_violations(block: int) -> None:
 def test_no_combination_is_counted_twice_or_left() -> None:
     traces, values = drawn(random.Random(4))
     rows = numbered(traces, values)
-    demand = Demand(2, 4, TracePrivacy(2, 4).most(len(traces)), 4)
+    demand = Demand(2, 4, TracePrivacy(2, 4).most(len(traces)), 4, needs_of(traces, 2))
     known = naive.known_sets(traces, 4)
     counted = [count_known(rows, size, demand)[0] for size in range(1, 5)]
     assert counted == [sum(len(each) == size for each in known) for size in range(1, 5)]
@@ -90,7 +94,7 @@ def tiny(draw: random.Random) -> Traces:
         for place, hour in {(draw.choice("abb"), draw.choice((0, 0, 12))) for _ in range(2)}
     ]
     frame = pl.DataFrame(rows, schema=["who", "where", "when"], orient="row")
-    return read_traces(frame, person="who", place="where", time="when", zone="UTC", hours=12)
+    return read_traces(frame, person="who", place="where", time="when", zone="UTC", grain=TraceGrain(hours=12))
 
 
 def lowest_loss(traces: Traces, k: int, known: int) -> float:

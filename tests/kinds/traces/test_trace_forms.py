@@ -26,7 +26,7 @@ def release() -> TraceRelease:
         for hour in (2, 10, 18)
     ]
     frame = pl.DataFrame(rows, schema=["who", "north", "east", "when", "ill"], orient="row")
-    how = {"latitude": "north", "longitude": "east", "time": "when", "zone": "Europe/Rome", "sensitive": "ill"}
+    how = {"place": ("north", "east"), "time": "when", "zone": "Europe/Rome", "sensitive": "ill"}
     return anonymize_traces(read_traces(frame, person="who", **how), TracePrivacy(3, 2), seed=1)  # type: ignore[arg-type]
 
 

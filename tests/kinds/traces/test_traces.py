@@ -6,6 +6,7 @@ import json
 import random
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,10 @@ from naive import traces as naive
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError
 from sfumato.hierarchy import HierarchyTable
 from sfumato.kinds.traces.attack import _Course
-from sfumato.kinds.traces.check import TRACES, assemble_traces, known_counts
+from sfumato.kinds.traces.check import TRACES, assemble_traces, known_counts, wishes_hold
 from sfumato.kinds.traces.traces import order_traces
 from sfumato.traces import (
+    TraceGrain,
     TracePolicy,
     TracePrivacy,
     TraceRelease,
@@ -175,13 +177,13 @@ def test_short_stays_are_no_points() -> None:
     frame = pl.DataFrame(
         [(who, where, f"2026-03-02T{at}") for who, where, at in rows], schema=["who", "where", "when"], orient="row"
     )
-    traces = read(frame, stay=30)
+    traces = read(frame, grain=TraceGrain(stay=30))
     assert (traces.height, traces.places.tolist()) == (1, [0])
-    assert len(read(frame, stay=10).places) == 3
+    assert len(read(frame, grain=TraceGrain(stay=10)).places) == 3
     with pytest.raises(InputError, match="nobody is in one place for 41 minutes"):
-        read(frame, stay=41)
+        read(frame, grain=TraceGrain(stay=41))
     with pytest.raises(InputError, match="stay: needs times of day"):
-        read(frame.with_columns(pl.lit("2026-03-02").alias("when")), stay=10)
+        read(frame.with_columns(pl.lit("2026-03-02").alias("when")), grain=TraceGrain(stay=10))
 
 
 def test_order_of_input_changes_nothing() -> None:
@@ -235,15 +237,14 @@ def test_times_and_places_that_lie_within_others_are_found(folder: Path) -> None
     ("change", "words"),
     [
         ({"zone": None}, "zone: name the time zone"),
-        ({"cell": 0.3}, "cell: must be a power of two"),
-        ({"hours": 5}, "hours: must be one of"),
-        ({"stay": 0}, "stay: must be a whole number of minutes"),
-        ({"place": None, "latitude": "lat"}, "name both columns"),
-        (
-            {"place": None, "latitude": "lat", "longitude": "far", "hierarchy": None},
-            "outside of the globe, first row 1",
-        ),
-        ({"place": None, "latitude": "none", "longitude": "lon", "hierarchy": None}, "without latitude or longitude"),
+        ({"grain": TraceGrain(cell=0.3)}, "cell: must be a power of two"),
+        ({"grain": TraceGrain(hours=5)}, "hours: must be one of"),
+        ({"grain": TraceGrain(stay=0)}, "stay: must be a whole number of minutes"),
+        ({"place": ("lat",)}, "place: name one column of codes, or two"),
+        ({"place": ("lat", "far"), "hierarchy": None}, "outside of the globe, first row 1"),
+        ({"place": ("none", "lon"), "hierarchy": None}, "without latitude or longitude"),
+        ({"wished_k": "odd"}, "do not hold a number"),
+        ({"wished_k": "half"}, "whose wished K is no whole number"),
         ({"time": "none"}, "without a time"),
         ({"time": "odd"}, "with a time that is none such as"),
         ({"time": "mixed"}, "write all of them alike"),
@@ -254,7 +255,8 @@ def test_times_and_places_that_lie_within_others_are_found(folder: Path) -> None
 )
 def test_bad_input_gets_a_sentence(change: dict[str, Any], words: str) -> None:
     frame = small(random.Random(1), 3).with_columns(
-        lat=pl.lit(46.0), lon=pl.lit(14.0), far=pl.lit(214.0), none=pl.lit(None, dtype=pl.String), odd=pl.lit("noon"),
+        lat=pl.lit(46.0), lon=pl.lit(14.0), half=pl.lit(2.5), far=pl.lit(214.0),
+        none=pl.lit(None, dtype=pl.String), odd=pl.lit("noon"),
         mixed=pl.Series(["2026-03-02T08:00Z", *(["2026-03-02T08:00"] * 99)])[: small(random.Random(1), 3).height],
     )  # fmt: skip
     usual: dict[str, Any] = {
@@ -266,6 +268,51 @@ def test_bad_input_gets_a_sentence(change: dict[str, Any], words: str) -> None:
     }
     with pytest.raises(InputError, match=words):
         read_traces(frame, **{**usual, **change})
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_whoever_wishes_for_more_people_has_them(seed: int) -> None:
+    draw = random.Random(seed)
+    frame = small(draw, 14, 4)
+    wishes = {person: draw.choice((None, None, 3, 5)) for person in sorted({*frame["who"]})}
+    frame = frame.with_columns(pl.col("who").replace_strict(wishes, return_dtype=pl.Int64).alias("own"))
+    known = draw.choice((1, 2, 3))
+    traces = read(frame, wished_k="own")
+    try:
+        release = anonymize_traces(traces, TracePrivacy(2, known), suppression_limit=0.9, seed=1)
+    except UnsatisfiableError:
+        return
+    held, _ = shown(release)
+    assert traces.wished_k is not None
+    own = traces.wished_k[release.origin]
+    for trace, wish in zip(held, own.tolist(), strict=True):
+        for size in range(1, known + 1):
+            for part in combinations(sorted(trace), size):
+                assert sum(trace_other >= {*part} for trace_other in held) >= max(wish, 2)
+    assert wishes_hold(release.published, known, own)
+    assert ("wish for a K above 2" in str(release)) == bool((traces.wished_k > 2).any())
+    # One more than there are people who have the rarest combination is too much, for one who has it.
+    rarest, who = min(
+        (sum(other >= {*part} for other in held), person)
+        for person, trace in enumerate(held)
+        for size in range(1, known + 1)
+        for part in combinations(sorted(trace), size)
+    )
+    own[who] = rarest + 1
+    assert not wishes_hold(release.published, known, own)
+
+
+def test_keywords_of_the_last_version_read_the_same() -> None:
+    frame = pl.DataFrame({"who": [1, 2], "n": [46.0, 46.5], "e": [14.0, 14.5], "when": ["2026-10-25T02:30"] * 2})
+    how = {"person": "who", "time": "when", "zone": "UTC"}
+    now = read_traces(frame, place=("n", "e"), grain=TraceGrain(0.25, 3), **how)  # type: ignore[arg-type]
+    with pytest.warns(DeprecationWarning, match="last version") as warned:
+        former = read_traces(frame, latitude="n", longitude="e", cell=0.25, hours=3, **how)  # type: ignore[arg-type]
+    assert len(warned) == 2
+    assert former.place.levels == now.place.levels
+    assert former.time.levels == now.time.levels
+    with pytest.raises(InputError, match="place: name one column of codes, or two"):
+        read_traces(frame, latitude="n", **how)  # type: ignore[arg-type]
 
 
 def test_both_hours_of_a_clock_change_are_one() -> None:
@@ -326,7 +373,7 @@ def test_gaps_speed_and_length_leave_fewer_traces_that_fit() -> None:
         schema=["who", "north", "east", "when"],
         orient="row",
     )
-    traces = read_traces(frame, person="who", latitude="north", longitude="east", time="when", zone="UTC")
+    traces = read_traces(frame, person="who", place=("north", "east"), time="when", zone="UTC")
     # K = 1 publishes everything as it is.
     release = anonymize_traces(traces, TracePrivacy(1, 1), seed=1)
     found = {one.knows: one for one in attack_traces(traces, release, known=2, seed=1).original}
@@ -357,7 +404,7 @@ def test_nothing_that_is_published_of_a_person_contradicts_her_points(seed: int)
     ]
     frame = pl.DataFrame(rows, schema=["who", "north", "east", "when"], orient="row")
     traces, _ = order_traces(
-        read_traces(frame, person="who", latitude="north", longitude="east", time="when", zone="UTC", cell=0.25)
+        read_traces(frame, person="who", place=("north", "east"), time="when", zone="UTC", grain=TraceGrain(0.25))
     )
     release = anonymize_traces(traces, TracePrivacy(3, 2), suppression_limit=0.9, seed=1)
     course = _Course.of(traces, release, np.arange(traces.height))

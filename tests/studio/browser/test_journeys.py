@@ -339,8 +339,20 @@ def test_axe_and_widths_on_every_page(serve, watched, table, tmp_path):
                     page.get_by_text("Show them, before and after").click()
                     page.get_by_text("Three attackers").wait_for()
                     page.locator("#two").select_option("sick" if width == 900 else "")
-                    page.locator("[data-into] button").click()
+                    page.locator("form[data-into=seen] button").click()
                     page.locator("#seen table").first.wait_for()
+                    page.locator("#estimate").click()
+                    page.get_by_text("An estimate promises nothing").wait_for()
+                    page.locator('input[name="on"][value="sex"]').check()
+                    page.locator("#regress").click()
+                    page.get_by_text("least squares").wait_for()
+                if path == "/compare":
+                    page.locator("#show-node").click()
+                    page.locator("#node table").wait_for()
+                if path.startswith("/hierarchies"):
+                    page.locator("#kind").select_option("prefixes")
+                    page.locator("#steps").fill("3, 2")
+                    page.locator("#trial table").wait_for()
                 wide = page.evaluate("document.documentElement.scrollWidth")
                 assert wide <= width, (path, width, wide)
                 found += [f"{path} {scheme} {width}: {line}" for line in first.axe()]

@@ -39,6 +39,7 @@ from sfumato.anonymizers.slicing.partitioning import (
     ColumnsApart,
     CutTable,
     Split,
+    blind_buckets,
     bucket_sizes,
     code_frame,
     cut_joined,
@@ -154,10 +155,13 @@ class OverlappingSlicing(ColumnsApart):
     bucket_size: BucketSize = "guarded"
 
     def _mistakes(self) -> Iterator[str]:
+        least = 1 + self.blind
         if isinstance(self.columns, tuple):
             yield from _list_problems(self.columns)
-        elif self.columns is not None and not is_whole_number(self.columns, 1):
-            yield "overlapping-slicing: columns must be a whole number, 1 or above, or lists of attributes"
+        elif self.columns is not None and not is_whole_number(self.columns, least):
+            yield f"overlapping-slicing: columns must be a whole number, {least} or above, or lists of attributes"
+        if self.blind and self.duplicate_sensitive:
+            yield "overlapping-slicing: blind cuts keep sensitive columns apart; leave duplicate_sensitive out"
 
     def check(self, table: EncodedTable, models: Sequence[PrivacyModel]) -> None:
         """Raise PolicyError with everything that does not fit: columns and models."""
@@ -167,6 +171,7 @@ class OverlappingSlicing(ColumnsApart):
                 *slice_column_problems(self.name, self.columns, table),
                 *model_problems(self.name, "", table, models),
                 *_copy_problems(self, table, models),
+                *(self._blind_mistakes([each.name for each in table.sensitive]) if self.blind else ()),
             ],
         )
 
@@ -182,7 +187,8 @@ class OverlappingSlicing(ColumnsApart):
             layout, problem.table, choice.columns, buckets.bucket_of, buckets.count, seed=another(problem.seed, 2)
         )
         figures = {"overlap_ratio": overlap_ratio(choice.columns), **bucket_sizes(buckets), **membership.figures}
-        return Dealing(rows, structure_of(columns, table.schema), notes=tuple(_notes(choice, table)), figures=figures)
+        notes = (*_notes(choice, table), *buckets.notes)
+        return Dealing(rows, structure_of(columns, table.schema), notes=notes, figures=figures)
 
     def cut(self, problem: Problem, table: Table) -> CutTable:
         """Choose columns and buckets as :meth:`publish` does, for who knows the algorithm; errors likewise."""
@@ -201,11 +207,16 @@ class OverlappingSlicing(ColumnsApart):
         if isinstance(self.columns, tuple):
             raise_all(UnsatisfiableError, problems(self.columns))
             return OverlappingChoice(self.columns)
-        measured = correlation(table, bins=self.bins, discretization=self.discretization)
-        count = self.columns or usual_columns(len(measured.attributes))
+        known = [*table.schema.quasi_identifying, *(() if self.blind else sensitive)]
+        measured = correlation(table, known, bins=self.bins, discretization=self.discretization)
+        count = self.columns or usual_columns(len(known) + self.blind * len(sensitive))
         plain = None
-        for ways in self._clusterings(count):
-            found = overlap_columns(measured, sensitive, count, ways, duplicate_sensitive=self.duplicate_sensitive)
+        for ways in self._clusterings(count - self.blind):
+            found = overlap_columns(
+                measured, sensitive, count - self.blind, ways, duplicate_sensitive=self.duplicate_sensitive
+            )
+            if self.blind:
+                found = OverlappingColumns((*found.columns, tuple(sensitive)), (*found.degrees, {}))
             choice = settle_columns(found, sensitive, problems)
             if shared_attributes(choice.columns):
                 return replace(choice, lowered=ways.threshold if plain else None)
@@ -216,6 +227,8 @@ class OverlappingSlicing(ColumnsApart):
     def _buckets(self, problem: Problem, table: ColumnSource, columns: Columns) -> BucketPartition:
         sensitive = tuple(table.schema.sensitive)
         least = guarded_size(problem) if self.bucket_size == "guarded" else 1
+        if self.blind:
+            return blind_buckets(problem, least)
         if any(len(linked_columns(columns, sensitive, name)) > 1 for name in sensitive):
             return cut_joined(problem, columns, {name: _least_bound(problem.models, name) for name in sensitive}, least)
         layout = layout_of(problem.table, columns, problem.models)

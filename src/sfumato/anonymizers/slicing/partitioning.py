@@ -5,7 +5,7 @@ Where columns share a sensitive attribute, buckets are cut while what the column
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Literal
@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.bucketization import largest_l, telling_little
 from sfumato.anonymizers.dealt import ColumnSource, Dealing, DealtColumn, DealtTable
 from sfumato.anonymizers.layout import space_of
+from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Problem, Publication
 from sfumato.anonymizers.slicing.columns import as_column
 from sfumato.classes.generalized import GeneralizedTable
 from sfumato.kernels.predicates import SLACK
 from sfumato.kernels.slices.cuts import CutSpace
 from sfumato.kernels.slices.search import VectorSums, cut_level, cut_level_globally, starting_mass
+from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.says import Subject
 from sfumato.options import Checked
 from sfumato.published import SlicedTable
@@ -46,7 +48,7 @@ BucketCheck = Literal["buckets", "matching"]
 
 BucketSize = Literal["guarded", "smallest"]
 
-Split = Literal["balanced", "median"]
+Split = Literal["balanced", "median", "blind"]
 
 MOST_MATCHES = 1 << 25
 """Pairs of a bucket and a vector that matches it, which are kept at a time at most."""
@@ -64,6 +66,11 @@ class ColumnsApart(Checked):
 
     columns: int | tuple[tuple[str, ...], ...] | None = None
 
+    @property
+    def blind(self) -> bool:
+        """Whether neither columns nor cuts hang on who has which sensitive value."""
+        return bool(getattr(self, "split", "") == "blind")
+
     def __post_init__(self) -> None:
         """Check the options against each other, and settle lists of columns as tuples."""
         if isinstance(self.columns, (list, tuple)):
@@ -74,6 +81,17 @@ class ColumnsApart(Checked):
     def by_sensitive_alone(self) -> bool:
         """Whether quasi-identifying values do not matter."""
         return False
+
+    def _blind_mistakes(self, sensitive: Collection[str]) -> Iterator[str]:
+        """Say which listed columns blind cuts cannot serve: what stands beside a sensitive attribute needs a look."""
+        listed = self.columns if isinstance(self.columns, tuple) else ()
+        for column in listed:
+            beside = [name for name in column if name not in sensitive]
+            if beside and len(beside) < len(column):
+                yield (
+                    f"{self.name}: blind cuts need sensitive columns apart, and {', '.join(beside)} "
+                    "would stand beside one; list the sensitive ones in columns of their own, or take another split"
+                )
 
     def deal(self, problem: Problem, table: ColumnSource) -> Dealing:
         """Choose columns, cut and permute, for who holds the values."""
@@ -140,6 +158,16 @@ class BucketPartition:
     notes: tuple[str, ...] = ()
     order: NDArray[np.int64] | None = None
     cuts: NDArray[np.int64] | None = None
+
+
+def blind_buckets(problem: Problem, least: int) -> BucketPartition:
+    """Cut into buckets of at least `least` records as blind Mondrian cuts classes; for sensitive columns apart.
+
+    All rows of a bucket then suggest the same sensitive values, so that a model holds of it as of a class.
+    """
+    models = [*problem.models, KAnonymity(max(1, min(least, problem.table.height)))]
+    found = Mondrian(blind=True).solve(replace(problem, models=models, suppression_limit=0))
+    return BucketPartition(found.class_of.astype(np.int64), found.count, "buckets", notes=found.notes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -32,6 +32,7 @@ from sfumato.anonymizers.slicing.partitioning import (
     ColumnsApart,
     CutTable,
     Split,
+    blind_buckets,
     bucket_sizes,
     dealt_slices,
     guarded_size,
@@ -76,7 +77,8 @@ class Slicing(ColumnsApart):
     split
         ``"balanced"``: cuts spread every sensitive value evenly over both halves. ``"median"``: values up to the median
         of an attribute go to one half (the paper's rule), which ends in far larger buckets where attributes hang
-        together with the sensitive ones.
+        together with the sensitive ones. ``"blind"``: neither columns nor cuts hang on who has which sensitive value:
+        sensitive attributes have a column of their own, and buckets are cut as blind Mondrian cuts classes.
     protection
         ``"buckets"``: the models hold in every bucket by itself, also against somebody who knows which bucket a person
         is in. ``"matching"``: they hold over all buckets that match a person, for every record (the paper's check) and
@@ -129,6 +131,7 @@ class Slicing(ColumnsApart):
             [
                 *slice_column_problems(self.name, self.columns, table),
                 *model_problems(self.name, _ADVICE, table, models),
+                *(self._blind_mistakes([each.name for each in table.sensitive]) if self.blind else ()),
             ],
         )
 
@@ -163,6 +166,8 @@ class Slicing(ColumnsApart):
 
     def _buckets(self, problem: Problem, chosen: ChosenColumns) -> BucketPartition:
         least = guarded_size(problem) if self.bucket_size == "guarded" else 1
+        if self.blind:
+            return blind_buckets(problem, least)
         return partition_records(problem, chosen.layout, chosen.columns, self.split, self.protection, least)
 
     def _columns(self, problem: Problem, table: ColumnSource) -> tuple[ChosenColumns, _RecodedColumns]:
@@ -180,7 +185,7 @@ class Slicing(ColumnsApart):
         else:
             measured = correlation(table, bins=self.bins, discretization=self.discretization)
             count = self.columns or usual_columns(len(measured.attributes))
-            chosen = choose_columns(problem, measured, count, self.alpha, lay_out)
+            chosen = choose_columns(problem, measured, count, 1 if self.blind else self.alpha, lay_out)
         return chosen, recoded[chosen.columns]
 
 
@@ -194,8 +199,12 @@ def _column_mistakes(options: Slicing) -> Iterator[str]:
         yield from (f"slicing: columns name {name!r} more than once" for name in twice)
         if options.alpha is not None:
             yield "slicing: alpha says which columns are made; leave it out where columns are listed"
-    elif columns is not None and not is_whole_number(columns, 1):
-        yield "slicing: columns must be a whole number, 1 or above, or lists of attributes"
+    elif columns is not None and not is_whole_number(columns, 1 + options.blind):
+        yield f"slicing: columns must be a whole number, {1 + options.blind} or above, or lists of attributes"
+    if options.blind and options.alpha not in (None, 1):
+        yield "slicing: blind cuts need sensitive columns apart (alpha = 1); leave alpha out, or take another split"
+    if options.blind and options.protection == "matching":
+        yield 'slicing: protection="matching" looks at single records; leave it out, or take another split than blind'
 
 
 def _notes(

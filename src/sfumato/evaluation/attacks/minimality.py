@@ -1117,8 +1117,8 @@ class Minimality(Checked):
             None,
             figures,
             notes,
-            "an algorithm that does not look at sensitive values when it forms classes: most anonymizers with "
-            "blind=True; for slices cuts at medians; or a larger k, or a stricter model than the one that is needed",
+            "an algorithm that does not look at sensitive values when it forms classes or buckets: most with "
+            "blind=True, slices with split='blind'; or a larger k, or a stricter model than the one that is needed",
         )
 
 

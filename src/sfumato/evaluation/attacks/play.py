@@ -23,6 +23,7 @@ from sfumato.evaluation.attacks.people import is_number_known, records_in_words
 from sfumato.evaluation.attacks.posterior import sensitive_of
 from sfumato.evaluation.attacks.protocol import Attack, AttackResult, Counted, RecordsKnown, RowsOfPeople, Target
 from sfumato.evaluation.attacks.verdicts import Verdict
+from sfumato.findings.answers import in_order
 from sfumato.notebook import (
     BAD,
     GOOD,
@@ -689,6 +690,8 @@ def _target_of(
         errors.append(InputError(*problems))
     if len(errors) > before or opened is None or people is None:
         return None
+    # Whoever has the table finds the order as the release did.
+    people = in_order(people, opened.policy.ordered())
     return Target(
         published=opened.published,
         original=people,

@@ -49,7 +49,7 @@ PLAYED_FOR: Mapping[str, Attack] = {
 """Who is to be withstood → the attack that plays them."""
 
 _CURES: Mapping[str, str] = {
-    "algorithm": "take one that looks at no sensitive value: an anonymizer with blind=True, or bucketization",
+    "algorithm": "take one that looks at no sensitive value: blind=True, slices with split='blind', or bucketization",
     "labels": "declare hierarchies whose nodes hold many people each, or ask for a larger k",
     "others": "ask for more sensitive values in each class or bucket, such as a larger l, or a smaller t",
 }

@@ -115,12 +115,10 @@ UNNUMBERED = (
 
 @dataclass(frozen=True)
 class PeopleAtRisk:
-    """How people are hidden among each other.
+    """How people are hidden among each other, by a column that the schema declares, or that looks like it.
 
-    `column`: The column that says who a record is about. `declared`: Whether the schema says so, or the column only
-    looks like it. `fewest`: People in the class with the fewest. `highest`, `average`: Chance that a record which fits
-    a person is that person's: the largest share of one person in a class, and the mean over all people of each class.
-    `without_key`: Records without a value in the column, each of which counts as a person of its own.
+    `highest`, `average`: the largest share of one person in a class, and the mean over all people of each.
+    `without_key`: records without a value, each a person of its own.
     """
 
     column: str
@@ -257,12 +255,7 @@ class AboveThreshold:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Adversary:
-    """The risk of each class under what one attacker knows.
-
-    `name`: ``"prosecutor"``, ``"journalist"`` or ``"individual"``. `risks`: float64 (c,): probability that a record of
-    the class is matched to the right person. `records`: int64 (c,): records in each class. `average`: As the sources of
-    the attacker's model define it.
-    """
+    """The risk of each class under what one attacker knows, and the average as the model's sources define it."""
 
     name: str
     risks: NDArray[np.float64]

@@ -27,9 +27,8 @@ MOST_COLUMNS = 62
 class SpecialUniques:
     """Minimal sample uniques of up to `size` columns, and the scores of the records that have them.
 
-    `names`: All columns, q. `size`: Most columns of a minimal unique that was searched for. `records`: Number of
-    records n. `record`: int64 (u,): record of each minimal unique. `columns`: int64 (u,): its columns as bits.
-    `estimate`: DIS: probability that a match with a sample unique is right; None without a sampling fraction.
+    `record`, `columns`: int64 (u,), of each, as bits. `estimate`: DIS: probability that a match with a sample unique is
+    right.
     """
 
     names: tuple[str, ...]
@@ -323,10 +322,9 @@ class LeftOut:
 def leave_out(keys: Keys) -> tuple[LeftOut, ...]:
     """Leave out columns one after the other, each time the one without which fewest records are unique.
 
-    Fewer than :data:`MANY` columns, and tables with few unique records, are left as they are. Of equal columns the one
-    goes that tells most apart by itself (by its entropy); so it is as long as everybody is unique. Cost O(c log c) for
-    each column at each step. Values are compared by 64-bit sums: the chance that two of a million classes are taken for
-    one is below 10⁻⁷ at each try, and makes a count wrong by two.
+    Fewer than :data:`MANY`, and tables with few unique records, are left. Of equal columns the one goes that tells most
+    apart by itself. Cost O(c log c) for each at each step. Values are compared by 64-bit sums: two of a million classes
+    are taken for one with a chance below 10⁻⁷ a try.
     """
     return tuple(_steps(keys)) if len(keys.names) >= MANY else ()
 

@@ -46,14 +46,11 @@ _Shown = float | str | None
 
 @dataclass(frozen=True)
 class NumberFigures:
-    """Figures of the numbers, or dates, of a column; a missing value has none.
+    """Figures of the numbers, or dates as texts, of a column; a missing value has none.
 
-    `total`: Sum of all numbers; None for dates. `mean`, `minimum`, `lower_quartile`, `median`, `upper_quartile`,
-    `maximum`: Dates are texts such as ``2026-03-31``. `deviation`: Standard deviation of the records themselves
-    (divided by their number), of dates in days. `skewness`, `excess_kurtosis`: None if all numbers are equal. `fifths`:
-    Share of the sum that each fifth of the records has, lowest first. None for dates, where a number is below 0, and
-    where all are 0. `gini`: Gini's coefficient; None as `fifths`. `geometric_mean`: None for dates, and where a number
-    is 0 or below.
+    `deviation`: of the records themselves, of dates in days. `skewness`, `excess_kurtosis`: None if all are equal.
+    `fifths`: share of the sum that each fifth of the records has, lowest first; None, as `gini`, for dates, and where a
+    number is below 0 or all are. `geometric_mean`: None for dates, and from 0 down.
     """
 
     total: float | None

@@ -39,11 +39,7 @@ RowNumbers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JointPart:
-    """A published table whose rows say which values occur together.
-
-    Letters: r rows. `label_of`: int32 (r,) for each attribute: label of each row. `counts`: float64 (r,): records
-    behind each row. `bucket`: int64 (r,): bucket of each row, from 0.
-    """
+    """A published table whose rows say which values occur together: the label of each, its records, and its bucket."""
 
     label_of: Mapping[str, NDArray[np.int32]]
     counts: Floats
@@ -61,11 +57,7 @@ class _Link:
     group_above: RowNumbers
 
     def average(self, values: Floats, weights: Floats) -> Floats:
-        """Return the weighted mean of `values`, one per row, in each group, and over all rows last; 0 without weight.
-
-        The mean over all rows stands for combinations that the part does not have, e.g. because their counts were too
-        small to be published.
-        """
+        """Return the weighted mean of `values` in each group, and over all rows, for what is not published, last."""
         sums = np.bincount(self.group_of, weights * values, self.groups + 1)
         totals = np.bincount(self.group_of, weights, self.groups + 1)
         sums[-1], totals[-1] = sums.sum(), totals.sum()
@@ -76,14 +68,10 @@ class _Link:
 class Joint:
     """What a recipient can infer about all attributes together.
 
-    Inside a bucket, parts that share nothing are independent; a part that shares attributes with another is independent
-    of everything else given those. Each part is linked to the one with which it shares most (a heaviest spanning
-    forest), so that what is shared counts once. If the sets of attributes have no cycle, this is the distribution of
-    greatest entropy with these tables. If they have one, a shared value outside the link is conditioned on by the
-    query's predicate alone.
-
-    `spreads`: What the labels of each attribute stand for. `sizes`: float64: records in each bucket. `links`: One for
-    each part; None for a root.
+    Inside a bucket, parts that share nothing are independent; others are, given what they share. Each part is linked to
+    the one with which it shares most (a heaviest spanning forest), so that what is shared counts once: without a cycle,
+    the distribution of greatest entropy with these tables. With one, a shared value outside the link is conditioned on
+    by the query's predicate alone.
     """
 
     spreads: Mapping[str, AttributeSpread]
@@ -218,11 +206,7 @@ def _expected(joint: Joint, factors: Mapping[str, _Factor]) -> float:
 
 
 def expected_by_label(joint: Joint, factors: Mapping[str, _Factor], name: str) -> Floats:
-    """Return the expected sum of the product of all factors over the records under each label of one attribute, (g,).
-
-    `name`: The attribute; each of its labels has its own factor, 1 for that label alone. Cost of one query, however
-    many labels there are.
-    """
+    """Return the expected sum of the product of all factors under each label of one attribute, at one query's cost."""
     whole = joint.smallest_with((*factors, name))
     if whole is not None:
         part = joint.parts[whole]
@@ -325,11 +309,7 @@ def contingency_table(joint: Joint, one: str, other: str, bins: Mapping[str, Bin
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Original:
-    """What measuring needs from an original table; it depends on no release.
-
-    `domains`: Every quasi-identifying and sensitive attribute by its name. `weights`: float64 (n,): how many people
-    each record stands for; None: one.
-    """
+    """What measuring needs from an original table, whatever the release: attributes, and weights (None: one each)."""
 
     table: Table
     encoded: EncodedTable
@@ -385,16 +365,11 @@ def read_joint(
     recoding: Recoding | None = None,
     weights: str | None = None,
 ) -> Joint:
-    """Read published data of any kind.
+    """Read published data of any kind, by attributes that are published.
 
-    A generalized or randomized table: every row is a record, and a generalized value stands for all original values
-    under it equally. Bucketized and sliced tables: parts are independent inside a bucket. Marginals: independent given
-    what they share. A record of a sample counts as often as the records that it was drawn from.
-
-    `domains`: Attributes of the original; those that are not published are left out. `recoding`: How a generalized
-    table was published; None takes the defaults. `weights`: The published column that says how many people each record
-    stands for; None: one. Raises InputError when cells cannot be read: the original or the recoding is the wrong one;
-    when weights are not published.
+    Generalized or randomized: every row is a record, and a value stands for all original values under it equally.
+    Bucketized and sliced: parts are independent inside a bucket. Marginals: independent given what they share. A record
+    of a sample counts as often as the records that it was drawn from.
     """
     return _read(_known(_sources(published, weights), domains), domains, _readings(published, domains, recoding))
 
@@ -572,11 +547,10 @@ class Rows:
 
 
 def drawn_records(joint: Joint, rng: np.random.Generator) -> dict[str, NDArray[np.int32]]:
-    """Combine the parts of a release at random.
+    """Combine the parts of a release at random: the label of each record, int32 (n,), for each attribute.
 
-    Inside each bucket, rows of parts that share nothing are combined in random order; rows of a part that shares
-    attributes with another are combined with rows of the same shared values. A table of records stays unchanged.
-    `joint`: n records. Result: int32 (n,) for each attribute: label of each record. Cost O(n log n) for each part.
+    Inside each bucket rows are combined in random order, of parts that share attributes with those of the same shared
+    values. A table of records stays. Cost O(n log n) for each part.
     """
     bucket = np.repeat(np.arange(len(joint.sizes)), np.rint(joint.sizes).astype(np.int64))
     rows: dict[int, _Places] = {}

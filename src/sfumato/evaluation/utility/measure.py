@@ -63,11 +63,7 @@ _PAIR_BINS, _PAIR_CATEGORIES = 10, 50
 
 @dataclass(frozen=True)
 class DistributionKept:
-    """How far an attribute's published distribution is from the original one.
-
-    `total_variation`: In [0, 1]; missing values count as a value. `earth_mover`: For numbers, over the width of the
-    original ones, in [0, 1]; None for categories.
-    """
+    """How far an attribute's published distribution is from the original; `earth_mover`: None for categories."""
 
     attribute: str
     total_variation: float
@@ -119,11 +115,8 @@ class Correlations:
 def correlations(original: Joint, published: Joint, domains: Mapping[str, AttributeDomain]) -> Correlations:
     """Compare single attributes and pairs of a release with the original.
 
-    `original`, `published`: The joint distribution of all attributes in both. `domains`: Attributes of the original;
-    those that are not published are left out. Single attributes: numbers in at most 256 bins of about equal frequency.
-    φ² is Σ (f_ij − f_i f_j)² / (f_i f_j) over min(d₁, d₂) − 1 for d₁ and d₂ values that occur; numbers in at most 10
-    bins of about equal frequency, the missing value among the values, all but the 49 most frequent categories joined
-    into one.
+    Numbers in at most 256 bins of about equal frequency; for φ² in 10, missing ones among the values, all but the 49
+    most frequent categories joined: Σ (f_ij − f_i f_j)² / (f_i f_j) over min(d₁, d₂) − 1 for the values that occur.
     """
     names = [name for name in domains if name in published.spreads]
     return Correlations(
@@ -187,11 +180,7 @@ def earth_mover_over_numbers(one: Floats, other: Floats, numbers: Floats) -> flo
 
 
 def earth_movers(one: Floats, other: Floats, domain: AttributeDomain) -> Floats:
-    """Return the earth mover's distance of t-closeness between rows of distributions over codes.
-
-    It is over ranks for numbers (codes rise with them), over the hierarchy if there is one, and otherwise any two
-    values are equally far apart. `one`, `other`: float64 (y, size), rows sum to 1. Result: float64 (y,), in [0, 1].
-    """
+    """Return t-closeness's distance between rows of distributions, in [0, 1]: over ranks, a hierarchy, or alike."""
     extra = one - other
     if domain.attribute.hierarchy is not None:
         return _over_hierarchy(extra, domain.attribute.hierarchy)
@@ -242,10 +231,8 @@ _SENSITIVE_BINS = 64
 class DirectComparison:
     """The gain of an attacker and of a researcher, both over the table without quasi-identifying attributes.
 
-    `baseline`: Accuracy of always naming the most frequent sensitive value. `adversary`: Accuracy of naming, for each
-    person, the value that the release makes most likely; among equally likely ones the accuracy of choosing at random.
-    `classifier`: Accuracy of a classifier that was trained on the release, on records that were not in it; None without
-    one.
+    `adversary`: accuracy of naming the likeliest value, by chance among equals. `classifier`: of one trained on the
+    release, on others.
     """
 
     baseline: float
@@ -290,11 +277,7 @@ class TradeOff:
 
 
 def guessing_accuracy(shares: Floats, truth: NDArray[np.integer]) -> Floats:
-    """Return each person's chance that the likeliest value is the true one, (m,).
-
-    `shares`: float64 (m, v): the belief about each person; all 0 if there is none. `truth`: Integers (m,): true value;
-    −1 if it is not among the v.
-    """
+    """Return each person's chance that the likeliest value is the true one, −1 being none, (m,)."""
     most = shares.max(axis=1, keepdims=True)
     likeliest = (shares >= most - 1e-12) & (most > 0)
     right = np.take_along_axis(likeliest, np.maximum(truth, 0)[:, None], axis=1)[:, 0] & (truth >= 0)
@@ -311,16 +294,11 @@ def privacy_losses(shares: Floats, prior: Floats) -> Floats:
 def utility_loss(
     original: Joint, published: Joint, populations: Workload, sensitive: AttributeDomain, *, support: float
 ) -> tuple[float | None, int]:
-    """Return the mean distance between true and published sensitive distributions of large populations.
+    """Return the mean distance between true and published sensitive distributions of large populations, and how many.
 
-    `original`, `published`: The joint distribution of all attributes in both. `populations`: Their predicates, none of
-    them on the sensitive attribute, say who belongs to each; aggregates do not matter. `sensitive`: Missing values of
-    it are left out. `support`: Least share of the original records that a population must have. Result: The mean, None
-    without any population; and the number of populations. If the release has nobody of a population, it says no more
-    about it than about the whole table.
-
-    The distance is that of t-closeness: over ranks of numbers, which are divided into at most 64 bins; over the
-    hierarchy if there is one; otherwise any two values are equally far apart. Cost one query for each population.
+    `support`: least share of the records. If a release has nobody of a population, it says no more about it than about
+    the whole table. The distance is that of t-closeness: over ranks of numbers, in at most 64 bins; over the hierarchy;
+    otherwise all alike. One query each.
     """
     if not 0 < support <= 1:
         raise InputError("support: must be above 0, at most 1")
@@ -388,12 +366,7 @@ class _AttackerView:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReleaseView:
-    """A release and its original, both read.
-
-    `original`: Read once, and shared by all releases of it. `recoding`: How a generalized table was published. `after`:
-    The release's joint distribution of all attributes, by records. `weighted`: The same by the people whom they stand
-    for.
-    """
+    """A release and its original, both read, the latter once for all releases of it."""
 
     published: Published
     original: Original

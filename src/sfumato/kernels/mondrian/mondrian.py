@@ -37,23 +37,21 @@ from sfumato.kernels.mondrian.cuts import (
     widest_first,
 )
 from sfumato.kernels.mondrian.items import (
+    ATTRIBUTE,
     FIRST,
     LAST,
     MOST,
+    PLANES,
     PRESENT,
     START,
+    Candidates,
     ItemFinder,
     ItemRows,
     Items,
-    find_items,
-    new_items,
-)
-from sfumato.kernels.mondrian.scores import (
-    ATTRIBUTE,
-    PLANES,
-    Candidates,
     LookedAt,
     Scoring,
+    find_items,
+    new_items,
     next_better,
     propose,
     rate_range,

@@ -145,7 +145,8 @@ def can_count(rows: TraceRows, size: int, width: int) -> bool:
 
 def known_counts(rows: TraceRows, model: TracePrivacy, values: int) -> tuple[KnownCount, ...]:
     """Count all combinations of 1 to L doublets that some trace has, at most MOST_COUNTED, and values beside each."""
-    demand = Demand(model.k, model.l, model.most(len(rows.starts) - 1), values + 1)
+    people = len(rows.starts) - 1
+    demand = Demand(model.k, model.l, model.most(people), values + 1, np.full(people, model.k))
     found = []
     for size in range(1, model.l + 1):
         if not can_count(rows, size, demand.width):
@@ -154,6 +155,27 @@ def known_counts(rows: TraceRows, model: TracePrivacy, values: int) -> tuple[Kno
         combinations, least, rare, shared, worst, among = count_known(rows, size, demand)
         found.append(KnownCount(size, combinations, None if least < 0 else least, rare, shared, worst / among))
     return tuple(found)
+
+
+def wishes_hold(published: PublishedTraces, l: int, wished_k: NDArray[np.int64]) -> bool:  # noqa: E741
+    """Tell whether as many people have every combination of up to `l` doublets as each who has it wishes for.
+
+    Who wishes is no part of a release: the steward alone can tell. `wished_k`: int64 (people,). Cost: a recount for
+    each K that is wished for.
+    """
+    people = published.height
+    for wish in np.unique(wished_k[wished_k > 1]).tolist():
+        asks = wished_k >= wish
+        bounds = np.append(0, np.cumsum(asks)).astype(np.int64)
+        rows = trace_rows(
+            published.starts, published.items, len(published.doublets), bounds, np.zeros(bounds[-1], dtype=np.int32)
+        )
+        # Nobody who asks may stand among fewer people, whatever share of them asks.
+        most = np.where(np.arange(people + 1) < wish, 0, people).astype(np.int64)
+        demand = Demand(wish, l, most, 2, np.full(people, wish))
+        if any(count_known(rows, size, demand)[3] for size in range(1, l + 1)):
+            return False
+    return True
 
 
 ONE_MEANING = "no place and time lies within another that is published"
@@ -348,6 +370,8 @@ class TraceKind(OwnKind[TraceStructure, PublishedTraces]):
     model = TracePrivacy
     numbers: ClassVar = {TRACE: pl.Int64}
     suppresses = True
+    evidence = "sfumato.kinds.traces.attack:evidence"
+    release = "sfumato.kinds.traces.release:TraceRelease"
 
     def read_structure(self, content: Mapping[str, Any]) -> TraceStructure:
         """Read how many people there are, and how places and times are written."""

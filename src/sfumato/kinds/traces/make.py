@@ -21,11 +21,12 @@ from sfumato.kernels.traces import (
     coarser_rows,
     fewest_left_out,
     grow_traces,
+    points_by_doublet,
     rare_pairs,
     without_pairs,
 )
 from sfumato.kernels.types import Flags
-from sfumato.kinds.traces.check import PublishedTraces, can_count, trace_rows, trace_verification
+from sfumato.kinds.traces.check import PublishedTraces, can_count, trace_rows, trace_verification, wishes_hold
 from sfumato.kinds.traces.policy import TracePolicy
 from sfumato.kinds.traces.release import TraceRelease
 from sfumato.kinds.traces.traces import TracePrivacy, Traces, order_traces
@@ -47,6 +48,10 @@ _MOST_POINTS = 10_000
 """Points of one person: of more, hardly any could be published, and pairs of them cost most of the work."""
 _MOVES = 1_000_000
 """Moves between levels that are tried for one ladder, at most; of a small table, 300 for each point."""
+_HELD = 2_000_000
+"""Points of a table of which several grains are held in memory at once."""
+_MOST_MOVED = 500_000
+"""Points of a table in which they are moved: beyond, two moves for each would not be left."""
 _RUNGS, _ROUNDS = 30, 100
 """Levels that points are moved between, and how often doublets are taken away from everybody afterwards."""
 _WARMTH, _CHARGES = (0.1, 0.02), (0.3, 10.0)
@@ -206,20 +211,27 @@ class TraceLadder:
 
     def climb(self, item_of: NDArray[np.int64], random: np.random.Generator | None = None) -> NDArray[np.int64]:
         """Let points that are left out join where they hold, doublets of most of them first, or in random order."""
-        traces = self.table.traces
+        item_of = item_of.copy()
+        traces, owners = self.table.traces, self.table.traces.owners
         for codes in self.codes:
             gone = item_of < 0
             if not gone.any():
                 break
             labels = np.where(gone, codes[self.table.pair_of], item_of)
-            starts, items, point_of = coarser_rows(traces.starts, labels.astype(np.int32))
-            rows = trace_rows(starts, items, len(self.doublets), traces.value_starts, traces.values)
+            # Of this level's doublets nobody else has one, so that nothing else is counted.
+            touched = np.zeros(traces.height, dtype=np.bool_)
+            touched[owners[gone | ((item_of >= codes.min()) & (item_of <= codes.max()))]] = True
+            people, here = np.flatnonzero(touched), touched[owners]
+            part, left = traces.take(people), gone[here]
+            starts, items, point_of = coarser_rows(part.starts, labels[here].astype(np.int32))
+            rows = trace_rows(starts, items, len(self.doublets), part.value_starts, part.values)
             alive = np.zeros(len(items), dtype=np.bool_)
-            alive[point_of[~gone]] = True
+            alive[point_of[~left]] = True
             waiting = np.bincount(labels[gone], minlength=len(self.doublets))
             order = np.argsort(-waiting, kind="stable") if random is None else random.permutation(len(waiting))
-            _grow(rows, self.demand, order[waiting[order] > 0], ~alive, alive)
-            item_of = np.where(alive[point_of], labels, item_of)
+            demand = self.demand._replace(needs=self.demand.needs[people])
+            _grow(rows, demand, order[waiting[order] > 0], ~alive, alive)
+            item_of[here] = np.where(alive[point_of], labels[here], item_of[here])
         return item_of
 
     def annealed(self, choice: TraceChoice) -> TraceChoice:
@@ -228,10 +240,10 @@ class TraceLadder:
         points, levels = len(traces.places), len(self.levels)
         codes = np.concatenate([code[table.pair_of] for code in self.codes])
         losses = np.concatenate([table.losses(*at)[table.pair_of] for at in self.levels])
-        bounds = np.append(0, np.cumsum(np.bincount(codes, minlength=len(self.doublets)))).astype(np.int64)
+        everything = np.array([0, len(codes)], dtype=np.int64)
+        bounds, members, _ = points_by_doublet(everything, codes.astype(np.int32), len(self.doublets))
         words = (hashed(np.arange(1, len(self.doublets) + 1, dtype=np.uint64)) >> np.uint64(1)).astype(np.int64)
-        members = np.argsort(codes, kind="stable") % points
-        ladder = Ladder(traces.starts, traces.owners, codes, losses, bounds, members, words)
+        ladder = Ladder(traces.starts, traces.owners, codes, losses, bounds, members % points, words)
         number = {at: level for level, at in enumerate(self.levels)}
         former = [number.get((place, time), levels) for place, time in choice.doublets[:, ::2].tolist()]
         level_of = np.append(np.array(former, dtype=np.int64), levels)[choice.item_of]
@@ -281,7 +293,7 @@ def kept_points(grain: Grain, demand: Demand) -> Flags:
     wanted = everyone
     if demand.known > 1:
         asked = np.ones(len(rows.starts) - 1, dtype=np.bool_)
-        low, high = rare_pairs(rows, demand.k, asked, _MOST_PAIRS)
+        low, high = rare_pairs(rows, demand.needs, asked, _MOST_PAIRS)
         wanted = without_pairs(rows.starts, low, high, grain.worth)
     alive = np.zeros(len(grain.worth), dtype=np.bool_)
     order = np.argsort(-np.bincount(rows.items[wanted], minlength=len(rows.bounds) - 1), kind="stable")
@@ -300,7 +312,8 @@ def solve_traces(
     if model.c == 1:
         none = np.zeros(0, dtype=np.int32)
         traces = replace(traces, value_starts=np.zeros(traces.height + 1, dtype=np.int64), values=none, value_names=())
-    demand = Demand(model.k, model.l, model.most(traces.height), len(traces.value_names) + 1)
+    needs = np.full(traces.height, model.k) if traces.wished_k is None else np.maximum(traces.wished_k, model.k)
+    demand = Demand(model.k, model.l, model.most(traces.height), len(traces.value_names) + 1, needs)
     table = PointTable.of(traces)
     effort = _STEPS // (int((traces.sizes ** min(model.l, 2)).sum()) + 1)
     is_coarser = model.c == 1 and len(allowed) > 1
@@ -309,7 +322,7 @@ def solve_traces(
     likely = _tried(table, demand, allowed, is_coarser and effort > 1, may_leave, progress)
     for _, grain, alive in likely[: max(1, min(effort, 6))]:
         usual = grain.place_level, grain.time_level
-        ladder = TraceLadder.of(table, demand, usual, min(max(2, effort), 12) * is_coarser)
+        ladder = TraceLadder.of(table, demand, usual, _RUNGS * is_coarser)
         items = np.where(alive[grain.point_of], grain.rows.items[grain.point_of], -1).astype(np.int64)
         choice = ladder.choice(ladder.climb(items))
         gone = traces.height - len(choice.people(traces))
@@ -319,7 +332,7 @@ def solve_traces(
     found.sort(key=lambda one: one[0])
     for number, (_, choice, ladder) in enumerate(found[:2]):
         progress("moving points between levels", number, len(found[:2]))
-        if len(ladder.levels) > 1:
+        if len(ladder.levels) > 1 and len(choice.item_of) <= _MOST_MOVED:
             finest = min(place for place, _ in allowed), min(time for _, time in allowed)
             ladder = TraceLadder.of(table, demand, finest, _RUNGS)
             choice = ladder.annealed(choice)
@@ -349,32 +362,35 @@ def _tried(
     bounds = {levels: table.least_loss(demand.k, *levels) for levels in allowed}
     total, number = 2 * len(bounds), 0
     found: list[tuple[float, Grain, Flags]] = []
-    grains: dict[Levels, Grain] = {}
+    grains, looked_at, is_large = dict[Levels, Grain](), set[Levels](), len(table.pair_of) > _HELD
     while bounds:
         levels = min(bounds, key=lambda at: (bounds[at], at))
         if found and bounds[levels] >= min(loss for loss, _, _ in found) + (_NEAR if widely else 0.0):
             break
         progress("looking at levels", number, total)
         number += 1
-        grain = grains.pop(levels, None)
-        if grain is not None:
+        grain = grains.pop(levels, None) or Grain.of(table, *levels)
+        if levels in looked_at:
             del bounds[levels]
             alive = kept_points(grain, demand)
             owners = np.repeat(np.arange(table.traces.height), np.diff(grain.rows.starts))
             gone = table.traces.height - len(np.unique(owners[alive]))
             found.append((grain.loss(alive) + (gone > may_leave), grain, alive))
+            found.sort(key=lambda one: (one[0], one[1].place_level, one[1].time_level))
+            del found[1 if is_large else len(found) :]
             continue
-        grain = Grain.of(table, *levels)
         if not all(can_count(grain.rows, size, demand.width) for size in range(1, demand.known + 1)):
             del bounds[levels]
             continue
         # Looked at again when nothing else may lose less.
         floor, gone_at_least = _floors(grain, demand)
-        bounds[levels], grains[levels] = max(bounds[levels], floor), grain
+        bounds[levels] = max(bounds[levels], floor)
+        looked_at.add(levels)
+        grains = {levels: grain} if is_large else {**grains, levels: grain}
         for finer in bounds:
             if finer != levels and finer[0] <= levels[0] and finer[1] <= levels[1]:
                 bounds[finer] = max(bounds[finer], gone_at_least)
-    return sorted(found, key=lambda one: (one[0], one[1].place_level, one[1].time_level))
+    return found
 
 
 def _floors(grain: Grain, demand: Demand) -> tuple[float, float]:
@@ -383,7 +399,7 @@ def _floors(grain: Grain, demand: Demand) -> tuple[float, float]:
     asked = np.zeros(people, dtype=np.bool_)
     asked[:: max(1, people // _SAMPLE)] = True
     is_rare = np.diff(rows.bounds)[rows.items] < demand.k
-    pairs = rare_pairs(rows, demand.k, asked, _MOST_PAIRS) if demand.known > 1 else (_NONE, _NONE)
+    pairs = rare_pairs(rows, demand.needs, asked, _MOST_PAIRS) if demand.known > 1 else (_NONE, _NONE)
     owners = np.repeat(np.arange(people), np.diff(rows.starts))
     points = np.bincount(grain.point_of, minlength=len(owners)).astype(np.float64)
     whole = np.bincount(owners, weights=points, minlength=people)[asked].sum()
@@ -477,7 +493,9 @@ def anonymize_traces(
 
     Notes
     -----
-    Guarantee: that of :class:`sfumato.traces.TracePrivacy`. People without a point are left out, values and all.
+    Guarantee: that of :class:`sfumato.traces.TracePrivacy`. Where people wished for a K of their own, every combination
+    of up to L doublets of theirs fits as many people; that is counted here, and cannot be recounted from the release.
+    People without a point are left out, values and all.
     """
     if isinstance(model, TracePolicy):
         policy = model
@@ -500,10 +518,11 @@ def anonymize_traces(
     told("verifying", 1, 1)
     published, people = _published(ordered, choice, seed)
     verification = trace_verification(published, [wanted])
-    if not verification.ok:
+    wished = None if ordered.wished_k is None else ordered.wished_k[people]
+    if not verification.ok or not (wished is None or wishes_hold(published, wanted.l, wished)):
         raise VerificationError("the traces break their promise; nothing is published. Please report this")
     loss = _loss(traces, choice, len(people))
-    notes = _notes(traces, choice, _homes_left(ordered, choice, homes))
+    notes = (*_notes(traces, choice, _homes_left(ordered, choice, homes)), *_wishes_said(traces, wanted))
     return TraceRelease(published, wanted, verification, loss, origin[people], notes, policy)
 
 
@@ -520,6 +539,18 @@ def _unanswered(traces: Traces, homes: Flags, policy: TracePolicy) -> Iterator[s
 def _homes_left(traces: Traces, choice: TraceChoice, homes: Flags) -> int:
     """Count the people of whom such a point is published."""
     return len(np.unique(traces.owners[homes & (choice.item_of >= 0)]))
+
+
+def _wishes_said(traces: Traces, model: TracePrivacy) -> Iterator[str]:
+    """Say how many people wished for more than is promised to all."""
+    if traces.wished_k is None:
+        return
+    more = traces.wished_k[traces.wished_k > model.k]
+    if len(more):
+        yield (
+            f"{counted(len(more), 'person')} with a wish for a K above {model.k}, {int(more.max()):,} at most, which "
+            "holds; nobody can recount it from the release, which does not say who wished"
+        )
 
 
 def _levels(traces: Traces, policy: TracePolicy) -> list[tuple[int, int]]:
@@ -603,6 +634,8 @@ def _unfitting(traces: Traces, policy: TracePolicy, model: TracePrivacy) -> Iter
             f"{counted(long, 'person')} with more than {_MOST_POINTS:,} points; read them with larger cells or longer "
             "hours, or leave them out"
         )
+    if (policy.traces.wished_k is None) != (traces.wished_k is None) and policy.traces.person is not None:
+        yield "traces: the policy says another column of wishes than was read; read them with the policy"
     if policy.traces.zone != traces.zone or policy.traces.sensitive != traces.sensitive:
         yield "traces: the policy says another zone or sensitive column than was read; read them with the policy"
     if model.c < 1 and traces.sensitive is None:

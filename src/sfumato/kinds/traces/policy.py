@@ -43,6 +43,8 @@ class TraceColumns(PolicyPart):
         The zone whose local times count.
     sensitive
         Column of sensitive values.
+    wished_k
+        Column of the K that each person wishes for.
     hierarchy
         Ever coarser names for codes of places, or the path of a file of them.
     cell
@@ -62,6 +64,7 @@ class TraceColumns(PolicyPart):
     time: str | None = None
     zone: str | None = None
     sensitive: str | None = None
+    wished_k: str | None = None
     hierarchy: HierarchyEntry | None = None
     cell: float = 2.0**-7
     hours: int = 1
@@ -154,11 +157,28 @@ class TracePolicy(LaidOutPolicy):
         PolicyError
             When a column is missing, or the hierarchy cannot be read.
         """
+        from sfumato.kinds.traces.reading import TraceGrain
+
         missing = [
             f"traces.{name}: name the column" for name in ("person", "time") if getattr(self.traces, name) is None
         ]
+        read = self.traces
+        degrees = (read.latitude, read.longitude)
+        if (read.place is None) == (degrees == (None, None)):
+            missing.append(
+                "traces.place: name the column of places, or those of latitude and longitude; one or the other"
+            )
+        elif read.place is None and None in degrees:
+            missing.append("traces.latitude: name both columns, of latitude and of longitude")
+        if read.zone is None:
+            missing.append("traces.zone: name the time zone whose local hours count, such as Europe/Rome")
         if missing:
             raise PolicyError(*missing)
-        columns = self.traces.model_dump(exclude={"hierarchy"})
-        hierarchy = None if self.traces.hierarchy is None else self.traces.hierarchy.build()
-        return {**columns, "hierarchy": hierarchy, "reading": self._layout()}
+        columns = read.model_dump(include={"person", "time", "zone", "sensitive", "wished_k", "key_form"})
+        return {
+            **columns,
+            "place": degrees if read.place is None else read.place,
+            "hierarchy": None if read.hierarchy is None else read.hierarchy.build(),
+            "grain": TraceGrain(read.cell, read.hours, read.stay),
+            "reading": self._layout(),
+        }

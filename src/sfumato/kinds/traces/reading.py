@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Unpack
 from zoneinfo import ZoneInfo, available_timezones
 
 import numpy as np
@@ -10,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, SfumatoError, raise_all, said_of
+from sfumato.former import FormerTraces, refuse_others, warn
 from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.kernels.ratings.rows import number_by_appearance
 from sfumato.kinds.traces.grain import LARGEST, SMALLEST, WIDTHS, Axis, Leaves, code_axis, grid_axis, time_axis
@@ -32,22 +35,40 @@ _MONDAY = 4 * 24
 """Hours from the first of January 1970 to the Monday that hours are counted from."""
 
 
+@dataclass(frozen=True)
+class TraceGrain:
+    """How finely traces are read.
+
+    Attributes
+    ----------
+    cell
+        Side of the finest cells in degrees, a power of two; the usual one is about 870 m from south to north.
+    hours
+        Length of the finest times: 1, 3, 6, 12, 24 or 168. Dates without a time of day have days at least.
+    stay
+        Minutes that somebody must be in one cell, or at one code, from the first to the last of stamps in a row there;
+        shorter stays are no points, and who has none longer is not read. None takes every point.
+    """
+
+    cell: float = 2.0**-7
+    hours: int = 1
+    stay: int | None = None
+
+
 def read_traces(
     source: object,
     *,
     person: str | Sequence[str],
-    place: str | None = None,
-    latitude: str | None = None,
-    longitude: str | None = None,
+    place: str | tuple[str, str] | None = None,
     time: str,
     zone: str | None = None,
     sensitive: str | None = None,
+    wished_k: str | None = None,
     hierarchy: HierarchySpecification | None = None,
-    cell: float = 2.0**-7,
-    hours: int = 1,
-    stay: int | None = None,
+    grain: TraceGrain | None = None,
     reading: Reading | None = None,
     key_form: str | None = None,
+    **former: Unpack[FormerTraces],
 ) -> Traces:
     """Read who was where and when.
 
@@ -58,28 +79,25 @@ def read_traces(
     person
         Column of people, or a list of columns that say together who it is.
     place
-        Column of codes of places; or, instead,
-    latitude, longitude
-        Columns of degrees (WGS 84).
+        Column of codes of places; or two columns, of degrees north and east (WGS 84).
     time
         Column of time stamps such as 2026-03-02T08:15+01:00, or of dates.
     zone
         The zone whose local times count, such as ``"Europe/Rome"``. Stamps without an offset are local already.
     sensitive
         Column of sensitive values, of people or of points; empty for none.
+    wished_k
+        Column of the K that a person wishes for, a whole number; empty for none. The largest of her rows counts.
     hierarchy
         Ever coarser names for codes of places.
-    cell
-        Side of the finest cells in degrees, a power of two; the usual one is about 870 m from south to north.
-    hours
-        Length of the finest times: 1, 3, 6, 12, 24 or 168. Dates without a time of day have days at least.
-    stay
-        Minutes that somebody must be in one cell, or at one code, from the first to the last of stamps in a row there;
-        shorter stays are no points, and who has none longer is not read. None takes every point.
+    grain
+        The finest cells and times, and which stays count; None takes the usual ones.
     reading
         How a file is read.
     key_form
         Which spellings of a key are one person's, as :class:`sfumato.Schema` takes it; None asks, by an error.
+    former
+        Keywords of the last version, with a warning.
 
     Returns
     -------
@@ -99,57 +117,78 @@ def read_traces(
     Hours are local. Of a clock change both hours with one name are one. Days begin at midnight, weeks on Monday.
     """
     label = label_of(source)
+    place, fine = _of_call(place, grain, former)
     try:
-        raise_all(InputError, _unknown(place, latitude, longitude, hierarchy, zone, cell, hours, stay))
+        raise_all(InputError, _unknown(place, hierarchy, zone, fine))
         how = reading or Reading()
         refuse_of_tables("traces", how)
         read_key_form(key_form)
         keys = key_columns(person if isinstance(person, str) else tuple(person))
         opened = open_source(source, how.layout(), how.place())
-        where = [place] if place is not None else (latitude or "", longitude or "")
-        columns = _columns(opened, [*keys, *where, time, *([] if sensitive is None else [sensitive])])
+        where = [place] if isinstance(place, str) else [*(place or ())]
+        others = [name for name in (sensitive, wished_k) if name is not None]
+        columns = _columns(opened, [*keys, *where, time, *others])
         values = ValueReading(how.tokens(), True, opened.is_text)
         owners, people = _people([columns[name] for name in keys], values, key_form)
         axis, leaf = (
             _codes(columns[where[0]], values, hierarchy)
-            if place is not None
-            else _cells(columns[where[0]], columns[where[1]], values, cell)
+            if isinstance(place, str)
+            else _cells(columns[where[0]], columns[where[1]], values, fine.cell)
         )
         minutes, is_clock = _minutes(columns[time], str(zone))
         held = None if sensitive is None else typed_column(columns[sensitive], Kind.CATEGORICAL, values)[0]
-        if stay is not None:
-            stays = _long_stays(owners, leaf, minutes, stay, is_clock=is_clock)
+        wished = None if wished_k is None else _wishes(columns[wished_k], values, owners, people)
+        if fine.stay is not None:
+            stays = _long_stays(owners, leaf, minutes, fine.stay, is_clock=is_clock)
             left, whose = np.unique(owners[stays], return_inverse=True)
             owners, people = whose.astype(np.int32), len(left)
             leaf, minutes = leaf[stays], minutes[stays]
             held = None if held is None else held.filter(stays)
-        times, moment = time_axis(minutes // 60 - _MONDAY, hours if is_clock else max(hours, 24))
+            wished = None if wished is None else wished[left]
+        times, moment = time_axis(minutes // 60 - _MONDAY, fine.hours if is_clock else max(fine.hours, 24))
     except SfumatoError as error:
         raise said_of(label, error) from None
     starts, points = _rows(owners, leaf.astype(np.int64) << 32 | moment, people)
     value_starts, codes, names = _values(owners, held, people)
     where_of, when_of = (points >> 32).astype(np.int32), (points & 0xFFFFFFFF).astype(np.int32)
-    parts = (place is None, str(zone), sensitive, value_starts, codes, names, label)
+    parts = (not isinstance(place, str), str(zone), sensitive, value_starts, codes, names, label, wished)
     return Traces(starts, where_of, when_of, axis, times, *parts)
 
 
-def _unknown(
-    place: str | None, latitude: str | None, longitude: str | None, hierarchy: object, zone: object, cell: float,
-    hours: int, stay: int | None,
-) -> Iterator[str]:  # fmt: skip
-    if stay is not None and (not isinstance(stay, int) or stay < 1):
+def _of_call(
+    place: str | tuple[str, str] | None, grain: TraceGrain | None, former: FormerTraces
+) -> tuple[str | tuple[str, str] | None, TraceGrain]:
+    """Return places and grain as the call says, or as keywords of the last version do."""
+    refuse_others("read_traces", former, FormerTraces)
+    north, east = former.get("latitude"), former.get("longitude")
+    if north is not None or east is not None:
+        if place is not None or north is None or east is None:
+            raise InputError("place: name one column of codes, or two columns, of latitude and longitude")
+        warn("read_traces(latitude=..., longitude=...)", "place=(LATITUDE, LONGITUDE)")
+        place = north, east
+    fine: dict[str, Any] = {name: value for name, value in former.items() if name in ("cell", "hours", "stay")}
+    if fine and grain is not None:
+        raise TypeError(f"read_traces() takes {', '.join(fine)} in grain; put it there")
+    if fine:
+        warn(f"read_traces({', '.join(f'{name}=...' for name in fine)})", "grain=traces.TraceGrain(...)")
+    return place, grain or TraceGrain(**fine)
+
+
+def _unknown(place: str | tuple[str, str] | None, hierarchy: object, zone: object, grain: TraceGrain) -> Iterator[str]:
+    if grain.stay is not None and (not isinstance(grain.stay, int) or grain.stay < 1):
         yield "stay: must be a whole number of minutes, at least 1"
-    if (place is None) == (latitude is None and longitude is None):
-        yield "name the column of places (place), or those of latitude and longitude; one or the other"
-    elif place is None and (latitude is None or longitude is None):
-        yield "latitude and longitude: name both columns"
-    if place is None and hierarchy is not None:
+    if not isinstance(place, str) and (
+        not isinstance(place, (tuple, list)) or len(place) != 2 or not all(isinstance(name, str) for name in place)
+    ):
+        yield "place: name one column of codes, or two columns, of latitude and longitude"
+    if not isinstance(place, str) and hierarchy is not None:
         yield "hierarchy: is about codes of places; leave it out, as cells of degrees have a grid"
     if not isinstance(zone, str) or zone not in available_timezones():
         yield "zone: name the time zone whose local hours count, such as Europe/Rome"
+    cell = grain.cell
     if not isinstance(cell, (int, float)) or not SMALLEST <= cell <= LARGEST or np.frexp(cell)[0] != 0.5:
         yield "cell: must be a power of two of a degree, from 2^-14 to 1, such as 0.0078125"
-    if hours not in WIDTHS:
+    if grain.hours not in WIDTHS:
         yield f"hours: must be one of {', '.join(map(str, WIDTHS))}"
 
 
@@ -176,6 +215,15 @@ def _people(keys: Sequence[pl.Series], values: ValueReading, key_form: str | Non
     _refuse_lost(people.is_null(), "without a person")
     whose = distinct_of(people)
     return number_by_appearance(whose.raw, whose.rank_of, len(whose.values)), len(whose.values)
+
+
+def _wishes(column: pl.Series, values: ValueReading, owners: NDArray[np.int32], people: int) -> NDArray[np.int64]:
+    """Return the largest K that each person wishes for, 1 for none."""
+    held = typed_column(column, Kind.NUMERIC, values)[0].cast(pl.Float64).fill_null(1).to_numpy()
+    _refuse_lost((held < 1) | (held != np.floor(held)) | (held >= 2**31), "whose wished K is no whole number from 1 on")
+    wished = np.ones(people, dtype=np.int64)
+    np.maximum.at(wished, owners, held.astype(np.int64))
+    return wished
 
 
 def _cells(north: pl.Series, east: pl.Series, values: ValueReading, cell: float) -> tuple[Axis, Leaves]:

@@ -90,6 +90,8 @@ class Traces:
         The sensitive values.
     source : str
         What messages call the traces: the file's name, or ``"table"``.
+    wished_k : numpy.ndarray or None
+        int64 (n,): the K that each person wishes for, 1 for none; None where nobody was asked.
 
     Raises
     ------
@@ -111,6 +113,7 @@ class Traces:
     values: NDArray[np.int32]
     value_names: tuple[str, ...] = ()
     source: str = "table"
+    wished_k: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         """Check the parts against each other."""
@@ -148,6 +151,7 @@ class Traces:
             times=self.times[points],
             value_starts=value_starts,
             values=self.values[values],
+            wished_k=None if self.wished_k is None else self.wished_k[people],
         )
 
     def without(self, dropped: NDArray[np.bool_]) -> Traces:
@@ -184,6 +188,8 @@ class Traces:
             yield "starts and points do not fit together in length"
         if self.value_starts[-1] != len(self.values) or len(self.value_starts) != len(self.starts):
             yield "the sensitive values do not fit the people in length"
+        if self.wished_k is not None and len(self.wished_k) != self.height:
+            yield "the wishes do not fit the people in length"
 
 
 def _rows_of(starts: NDArray[np.int64], chosen: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -197,10 +203,11 @@ def order_traces(traces: Traces) -> tuple[Traces, NDArray[np.int64]]:
     """Sort people by points, then sensitive values; what is tied is alike in everything. And give their places."""
     points = (traces.places.astype(np.int64) << 32 | traces.times).astype(">i8").tobytes()
     values = traces.values.astype(">i4").tobytes()
+    wished = [1] * traces.height if traces.wished_k is None else traces.wished_k.tolist()
     keys = [
-        (points[8 * first : 8 * last], values[4 * low : 4 * high])
-        for (first, last), (low, high) in zip(
-            pairwise(traces.starts.tolist()), pairwise(traces.value_starts.tolist()), strict=True
+        (points[8 * first : 8 * last], values[4 * low : 4 * high], own)
+        for (first, last), (low, high), own in zip(
+            pairwise(traces.starts.tolist()), pairwise(traces.value_starts.tolist()), wished, strict=True
         )
     ]
     origin = np.array(sorted(range(traces.height), key=keys.__getitem__), dtype=np.int64)

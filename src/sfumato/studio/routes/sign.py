@@ -87,8 +87,7 @@ def signed_policy(folder: Path) -> Policy:
 def replayed(desk: Desk, folder: Path) -> Draft:
     """Return the setup that the policy of a release means for the table as it is now.
 
-    Columns that the policy does not know are undecided, and the table is read as it is now. A hierarchy that the
-    published policy withholds is taken from the setup that stands.
+    Columns that it does not know are undecided; a hierarchy that it withholds is that of the setup.
     """
     draft = Draft.of_policy(signed_policy(folder), desk.table.names)
     settings = {

@@ -23,7 +23,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError, PolicyError
+from sfumato.errors import InputError, PolicyError, system_reason
 from sfumato.whole_files import SPILL, beside, lock_folder, new_locked_folder
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
@@ -107,7 +107,7 @@ def _need(path: Path) -> int:
         start = stream.read(4)
     if start == b"PAR1" and (cells := _cells(path)) is not None:
         return CELL * cells
-    packed = start.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd"))
+    packed = start.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"))
     return int((PACKED_FACTOR if packed else CSV_FACTOR) * path.stat().st_size)
 
 
@@ -260,7 +260,7 @@ def spill_folder(target: Path) -> Iterator[Path]:
         with _locked_folder(beside(target, SPILL)) as folder:
             yield folder
     except OSError as error:
-        reason = f" ({os.strerror(error.errno)})" if error.errno else ""
+        reason = f" ({found})" if (found := system_reason(error)) else ""
         raise InputError(
             f"{target.parent}: what does not fit into memory cannot be written there{reason}; nothing was published; "
             "make room, or write the release to another disk"
@@ -288,7 +288,7 @@ def scratch_folder(within: Path | None = None) -> Iterator[Path]:
     except OSError as error:
         if not str(error.filename or scratch).startswith(str(scratch)):
             raise
-        reason = f" ({os.strerror(error.errno)})" if error.errno else ""
+        reason = f" ({found})" if (found := system_reason(error)) else ""
         raise InputError(
             f"{scratch.parent}: what does not fit into memory cannot be written there{reason}; make room, or "
             "name another folder for temporary files in the environment variable TMPDIR"
