@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,7 +116,7 @@ def lower_bound(
         return 1.0
     weight = sum(attribute.weight for attribute in encoded.attributes)
     (start,) = feasible(Problem(encoded, [KAnonymity(k)], threads=threads))
-    records = collapse_records(start, DISTANCES[cast(Loss, loss)])
+    records = collapse_records(start, DISTANCES[loss])
     total = len(records.weights)
 
     def search(low: int) -> NDArray[np.float64]:
