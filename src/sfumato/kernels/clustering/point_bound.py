@@ -140,7 +140,7 @@ def _least(level: int, size: int, kept: Int64s, prices: Floats, counts: Int64s, 
 def _keep(
     level: int, size: int, most: float, paid: Floats, kept: Int64s, prices: Floats, counts: Int64s, sums: Floats
 ) -> int:
-    """Keep those with whom a class may stay below `most`, the least first; returns how many."""
+    """Keep those with whom a class may stay below `most`, the least first. Capacity: no more than there are."""
     count, left = counts[level], size - 1 - level
     if count < left:
         return 0
