@@ -174,8 +174,7 @@ def likely_encodings(lines: Iterable[bytes]) -> list[str]:
     for _, name, text in sorted(rated, key=lambda each: -each[0]):
         found.setdefault(text, name)
     names = list(found.values())
-    first = singles.get(names[0])
-    if first in _ALIKE:
+    if all(singles.get(name, _ALIKE[0]) in _ALIKE for name in names[:_CANDIDATES]):
         # Letters of these lie at the same bytes: the best of each script comes before a second one.
         scripts = dict.fromkeys(singles.get(name) for name in names)
         best = [next(name for name in names if singles.get(name) == script) for script in scripts if script in _ALIKE]
