@@ -275,6 +275,7 @@ def test_a_review_names_what_is_found_and_its_proposal_is_taken_by_one_button(tm
         assert studio.desk.can_run
         studio.post("/setup/column", column="school", what="role", value="identifying")
         assert not studio.desk.can_run
+        assert "seem to have an order" not in studio.get("/review").text
         studio.get("/promises")
         assert studio.desk.can_run
         # A promise that is added asks for no more values than there are.
