@@ -429,7 +429,9 @@ def _measured(draw: random.Random, release: Any, table: Any) -> None:
     draw.choice(
         (
             lambda: sf.measure(table, release),
-            lambda: sf.lower_bound(table, 3, loss=draw.choice(("ncp", "loss", "height")), rounds=draw.choice((0, 2))),
+            lambda: sf.lower_bound(
+                table, 3, loss=draw.choice(("ncp", "squared-error", "height")), rounds=draw.choice((0, 2))
+            ),
             lambda: sf.correlation(table),
             lambda: sf.search_lattice(table, sf.KAnonymity(2), threads=1),
         )

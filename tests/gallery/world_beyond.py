@@ -184,7 +184,7 @@ MORE_DATES = [
     }),
     *dated({"two digits, Japan": lambda b: f"{b:%y}/{b:%m}/{b:%d}", "two digits and time": lambda b: f"{b:%d.%m.%y} 13:05", "apostrophe before two digits": lambda b: f"{b:%d %b} '{b:%y}", "packed with time": lambda b: f"{b:%Y%m%d}130507", "Thai months": lambda b: f"{b.day} {THAI.split()[b.month - 1]} {b.year + 543}"}, comes="asked"),
     *dated({"Taiwan": lambda b: f"民國{b.year - 1911}年{b.month}月{b.day}日"}),
-    same("ordinal days of ISO", [b.strftime("%Y-%j") for b in BORN], title="born"),
+    same("ordinal days of ISO", [b.strftime("%Y-%j") for b in BORN], "asked", title="born"),
     same("quarters", [f"{1980 + i // 4}Q{i % 4 + 1}" for i in EVERY], title="quarter"),
     same("quarters with a hyphen", [f"{1980 + i // 4}-Q{i % 4 + 1}" for i in EVERY], title="quarter"),
     same("quarters first", [f"Q{i % 4 + 1} {1980 + i // 4}" for i in EVERY], title="quarter"),
@@ -667,4 +667,14 @@ MORE_STORES = [
     World("whole and broken numbers of SQLite", small_base("create table people (pay)", *(f"insert into people values ({p if i % 2 else int(p)})" for i, p in enumerate(PAY))), {"pay": [p if i % 2 else int(p) for i, p in enumerate(PAY)]}),
     World("booleans of SQLite", small_base("create table people (smokes boolean)", *(f"insert into people values ({i % 2})" for i in EVERY)), {"smokes": [i % 2 == 1 for i in EVERY]}),
 ]
-BEYOND = [*MORE_NUMBERS, *MORE_DATES, *MORE_ENCODINGS, *MORE_LAYOUTS, *MORE_JSON, *MORE_BOOKS, *MORE_FRAMES, *MORE_STORES]
+TITLED = ["age,city", *(f"{age},{city}" for age, city in zip(AGE, CITY, strict=True))]
+SEEN = [
+    *dated({"days of the year": lambda day: f"{day:%Y-%j}", "packed days of the year": lambda day: f"{day:%Y%j}"}, comes="asked"),
+    *dated({"ISO with blanks": lambda day: f"{day:%Y - %m - %d}"}),
+    latin("cp1026", "İzmir Şişli Ağrı Çorum"), latin("cp424", "שלום חיפה"),
+    World("two byte order marks", file("\ufeff\ufeff" + "\n".join(TITLED)), {"age": AGE, "city": CITY}),
+    World("semicolons at the ends of lines of commas", file("".join(f"{line};\n" for line in TITLED)), {"age": AGE, "city": CITY}),
+    World("columns parted by a section sign", file("\n".join(line.replace(",", "§") for line in TITLED)), {"age": AGE, "city": CITY}, "refused", "parted by"),
+    World("SPSS, nominal without labels", stat("sav", "sav", pd.DataFrame({"ward": [1.0, 2.0, 3.0, 4.0] * 10}), variable_measure={"ward": "nominal"}), {"ward": ["1", "2", "3", "4"] * 10}),
+]
+BEYOND = [*SEEN, *MORE_NUMBERS, *MORE_DATES, *MORE_ENCODINGS, *MORE_LAYOUTS, *MORE_JSON, *MORE_BOOKS, *MORE_FRAMES, *MORE_STORES]

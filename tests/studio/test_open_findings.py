@@ -238,7 +238,7 @@ def test_an_attack_is_red_only_beyond_what_is_promised_and_shows_on_what_it_rest
     assert ("curve" not in more) or "90% are right, by guessing 10%" in shown.surest
 
 
-def test_a_review_names_what_is_found_and_its_proposal_is_taken_by_one_button(tmp_path):
+def test_a_review_names_what_is_found_and_its_proposal_is_taken_by_one_button(tmp_path, monkeypatch):
     path = tmp_path / "dirty.csv"
     levels = ["Preschool", "9th", "HS-grad", "Bachelors", "Masters", "Doctorate"]
     rows = [
@@ -269,6 +269,14 @@ def test_a_review_names_what_is_found_and_its_proposal_is_taken_by_one_button(tm
         assert "every column has a role" in page
         assert "seems to stand for a missing value" not in page + studio.get("/review").text
         assert studio.desk.profile("occupation").missing == 14
+        assert studio.desk.can_run
+        # Of a larger table a changed role does not wait for that; the page of promises asks.
+        monkeypatch.setattr("sfumato.studio.desk.JUDGED_AT_ONCE", 0)
+        assert studio.desk.can_run
+        studio.post("/setup/column", column="school", what="role", value="identifying")
+        assert not studio.desk.can_run
+        assert "seem to have an order" not in studio.get("/review").text
+        studio.get("/promises")
         assert studio.desk.can_run
         # A promise that is added asks for no more values than there are.
         studio.post("/setup/promises", what="add", name="entropy-l-diversity")

@@ -109,7 +109,7 @@ COMMANDS = {
 
 GROUPS = {
     "series": dict.fromkeys(("start", "append", "republish", "withdraw", "show", "new-key", "encrypt"), "series"),
-    "evidence": dict.fromkeys(("init", "write", "task", "score"), "evidence"),
+    "evidence": dict.fromkeys(("init", "write", "task", "score", "log"), "evidence"),
     "policy": {"check": "check:policy_check"},
 }
 """The same for the commands of a group, whose help stands in the module of its first one; or the function's place."""

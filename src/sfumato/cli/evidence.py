@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
@@ -22,6 +23,7 @@ HELP = """The evidence for a named recipient: what is assumed of them, what was 
 
 init writes a form for the recipient. write makes the page, as sfumato report does.
 task writes a package for a person who is to look for people; score holds the answers against the key.
+log writes down what was decided when, over versions of a policy.
 """
 
 FORM = Path(__file__).with_name("evidence_form.toml").read_text(encoding="utf-8")
@@ -89,6 +91,22 @@ def task(
     meant = policy_of(Words(policy=policy_file(release, policy)))
     tables = read_table(original, meant), read_table(control, meant.beside(control))
     say(make_task(release, *tables, out, key, people=people, sources=sources, seed=seed))
+
+
+def log(
+    policy: Annotated[Path, typer.Argument(metavar="POLICY", help="The policy of a release, of any kind.")],
+    to: Annotated[Path, typer.Option(metavar="FILE", help="The log; begun where it is not there.")],
+    by: Annotated[str, typer.Option(metavar="TEXT", help="Who decided it: name and office.")],
+    why: Annotated[str, typer.Option(metavar="TEXT", help="For which reason.")],
+) -> None:
+    """Write down what changed in a policy since its last version in the log, who decided it, and why.
+
+    Call it whenever the policy was changed. sfumato evidence write --decisions FILE shows the log, and refuses a policy
+    that was changed after the last entry. The time is that of your clock.
+    """
+    from sfumato.evidence.watch import log_decision
+
+    say(log_decision(policy, to, by, why))
 
 
 def score(
@@ -184,33 +202,21 @@ def report(
     A release that breaks a promise or was changed is refused. Without --original, the page says only what the release
     itself shows. The policy is the release's own unless --policy names the one that made it.
     """
-    from sfumato.cli.released import policy_file
-    from sfumato.cli.settings import Setting
-    from sfumato.cli.words import Words, policy_of
     from sfumato.evidence.content import read_decisions
     from sfumato.evidence.release_report import report as make_report
+    from sfumato.evidence.watch import log_problem
 
     raise_all(InputError, _problems(release, compared, page))
-    words = Words(
-        policy=policy_file(release, policy),
-        hierarchies=hierarchies,
-        settings=[
-            *(settings or ()),
-            *([] if compared.threads is None else [Setting(("threads",), compared.threads, "--threads")]),
-        ],
-    )
-    meant, log = policy_of(words), [] if decisions is None else read_decisions(decisions)
+    log = [] if decisions is None else read_decisions(decisions)
+    raise_all(InputError, [problem for problem in [log_problem(log, policy)] if problem])
     with progress_bar(quiet=page.quiet or page.as_json) as progress:
         made = make_report(
             release,
-            _read(meant, compared.original),
-            policy=meant if policy else None,
-            control=_read(meant.beside(compared.control), compared.control),
+            **_given(release, compared, policy, hierarchies, settings),
             earlier=compared.earlier or (),
             attacks=not compared.no_attacks if compared.within is None else compared.within,
             bound=compared.bound,
             seed=compared.seed,
-            threads=meant.threads,
             progress=progress,
             decisions=log,
             intruder=intruder,
@@ -225,6 +231,31 @@ def report(
     if not page.quiet:
         owner = "; it is for the data steward alone" if page.edition == "internal" else ""
         complain([f"{name} written to {path}{owner}" for name, path in targets.items()])
+
+
+def _given(
+    release: str, compared: Compared, policy: Path | None, hierarchies: Path | None, settings: Sequence[str] | None
+) -> dict[str, Any]:
+    """Read the original, and the people beside it; of a kind that is no table of records the report reads them."""
+    from sfumato.cli.released import policy_file
+    from sfumato.cli.settings import Setting
+    from sfumato.cli.words import Words, policy_of
+    from sfumato.evidence.of_kinds import is_own
+
+    if is_own(release):
+        needless = {"--control": compared.control, "--hierarchies": hierarchies, "--set": settings}
+        wrong = [f"{name}: is for releases of tables; leave it out" for name, one in needless.items() if one]
+        raise_all(InputError, wrong)
+        return {"original": compared.original, "policy": policy, "threads": compared.threads}
+    threads = [] if compared.threads is None else [Setting(("threads",), compared.threads, "--threads")]
+    words = Words(policy=policy_file(release, policy), hierarchies=hierarchies, settings=[*(settings or ()), *threads])
+    meant = policy_of(words)
+    return {
+        "original": _read(meant, compared.original),
+        "control": _read(meant.beside(compared.control), compared.control),
+        "policy": meant if policy else None,
+        "threads": meant.threads,
+    }
 
 
 def _read(policy: Policy, file: str | None) -> Table | None:

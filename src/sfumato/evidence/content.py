@@ -15,7 +15,6 @@ import polars as pl
 
 from sfumato.anonymizers.clustering.bounds import lower_bound
 from sfumato.errors import InputError, PolicyError, VerificationError
-from sfumato.evaluation.attacks import CRITERIA
 from sfumato.evaluation.attacks.placement import place_people
 from sfumato.evaluation.attacks.play import Attacks, attack
 from sfumato.evaluation.attacks.protocol import AttackResult
@@ -56,10 +55,13 @@ class Decision:
     change: str  # what was changed, in words
     unique: int | None = None  # records of the original that were alone with their quasi-identifying values afterwards
     loss: float | None = None  # of the release that was made then, as a share
+    by: str | None = None  # who decided it
+    why: str | None = None
+    settings: Mapping[str, str] | None = None  # of the whole policy, each by its path
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return asdict(self)
+        """Return plain values, without the settings that stand."""
+        return {key: value for key, value in asdict(self).items() if key != "settings"}
 
 
 def read_decisions(path: Path) -> list[Decision]:
@@ -83,6 +85,8 @@ def _is_one(decision: Decision) -> bool:
         and isinstance(decision.change, str)
         and (decision.unique is None or type(decision.unique) is int)
         and (decision.loss is None or type(decision.loss) in (int, float))
+        and all(isinstance(text, str | None) for text in (decision.by, decision.why))
+        and isinstance(decision.settings, dict | None)
     )
 
 
@@ -142,6 +146,7 @@ def report_content(subject: ReportedRelease, wishes: ReportOptions) -> dict[str,
         "kind": {"name": subject.published.kind, "meaning": KINDS.get(subject.published.kind, "")},
         "records": _records(subject),
         "columns": columns_content(subject),
+        "others": None if subject.original is None else subject.original.schema.others,
         "unprotected": _unprotected(subject),
         "promises": _promises(subject),
         "uncovered": [str(each) for each in subject.verification.uncovered],
@@ -172,7 +177,7 @@ def report_limits(published: Published, description: Description, policy: Publis
     of_people = () if description.people is None else limits_of_people(models, sensitive)
     options = (policy.algorithm() or ("", {}))[1]
     blind = bool(options.get("blind")) or options.get("split") == "blind"
-    return [*published.limits, *limits_of_values(models, sensitive, blind=blind), *of_people, *_LIMITS]
+    return [*published.limits, *limits_of_values(models, sensitive, blind=blind), *of_people, *LIMITS]
 
 
 def refuse_broken(verification: Verification) -> None:
@@ -250,6 +255,11 @@ def _promises(subject: ReportedRelease) -> list[dict[str, Any]]:
     known = {str(model.get("name")): promise_in_words(model) for model in models}
     if isinstance(subject.published, PublishedTable) and subject.published.pseudonyms is not None:
         known["fingerprints"] = subject.published.pseudonyms.sentence()
+    return promises_content(subject.verification, known)
+
+
+def promises_content(verification: Verification, known: Mapping[str, str]) -> list[dict[str, Any]]:
+    """List every check with what came of it; `known`: what each model promises, in words, by its name."""
     return [
         {
             "promise": check.promise,
@@ -258,7 +268,7 @@ def _promises(subject: ReportedRelease) -> list[dict[str, Any]]:
             "achieved": [str(value) for value in check.achieved],
             "detail": check.detail,
         }
-        for check in subject.verification.checks
+        for check in verification.checks
     ] + [
         {
             "promise": wishes.promise,
@@ -267,7 +277,7 @@ def _promises(subject: ReportedRelease) -> list[dict[str, Any]]:
             "achieved": [],
             "detail": wishes.detail,
         }
-        for wishes in subject.verification.wishes
+        for wishes in verification.wishes
     ]
 
 
@@ -426,6 +436,14 @@ def _attacks(subject: ReportedRelease, wishes: ReportOptions) -> dict[str, Any] 
     return {**played.to_dict(), "results": [_result(one) for one in _by_weight(played.results)]}
 
 
+def attacks_content(
+    kind: str, results: Sequence[AttackResult], unplayed: Mapping[str, str], people: int, control: int | None
+) -> dict[str, Any]:
+    """Write results of attacks as :class:`~sfumato.evaluation.attacks.play.Attacks` writes them."""
+    played = Attacks(kind, people, control, tuple(results), unplayed, people)
+    return {**played.to_dict(), "results": [_result(one) for one in _by_weight(results)]}
+
+
 def _by_weight(results: Sequence[AttackResult]) -> list[AttackResult]:
     """Sort attacks that succeed first, then those that are undecided; of each, those that no promise allows."""
     return sorted(results, key=lambda result: (not result.succeeds, not result.is_undecided, result.is_allowed))
@@ -477,26 +495,13 @@ def render(content: Mapping[str, Any], drawings: Mapping[str, str], page: str = 
         lstrip_blocks=True,
         undefined=jinja.StrictUndefined,
     )
-    environment.filters.update(
-        percent=_percent, figure=_figure, count=_count, told=_text_of, by_criterion=_by_criterion
-    )
+    environment.filters.update(percent=_percent, figure=_figure, count=_count, told=_text_of)
     safe = {name: import_module("markupsafe").Markup(svg) for name, svg in drawings.items()}
     return str(environment.get_template(page).render(**content, drawings=safe))
 
 
 def _template(name: str) -> str:
     return resources.files("sfumato.evidence").joinpath(name).read_text(encoding="utf-8")
-
-
-def _by_criterion(results: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Say of each thing that attacks are about which of them were played, and what they found."""
-    lines = []
-    for criterion, names in CRITERIA.items():
-        played = [result for result in results if result["attack"] in names and not result["unplayed"]]
-        within = [", within what is promised" if one["succeeds"] and one["is_allowed"] else "" for one in played]
-        found = (f"{one['attack']} {one['headline']}{more}" for one, more in zip(played, within, strict=True))
-        lines.append(f"{criterion}: {'; '.join(dict.fromkeys(found)) or 'nothing was played'}")
-    return lines
 
 
 def _text_of(value: float | str | None) -> str:
@@ -542,7 +547,7 @@ _ROLES = {
     "insensitive": "published as it is",
 }
 
-_LIMITS = (
+LIMITS = (
     "The promises hold against somebody who knows the quasi-identifying columns of people, and nothing more. Somebody "
     "who knows more may learn more.",
     "A second release of the same people can break what each release alone keeps.",

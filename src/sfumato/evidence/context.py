@@ -110,6 +110,7 @@ def _worst(success: list[dict[str, Any]], view: str) -> dict[str, Any] | None:
 def _success(content: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
     """Return how likely an attempt succeeds, and why the figures decide nothing, where they do not."""
     people, risk = content.get("people"), content.get("risk") or {}
+    people = content.get("known", people)
     if people is not None:
         if not people:
             return [], "people may have several records, and who is who is not known here"

@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args
 from sfumato.drawing import COLOURS, canvas, canvases, svg_of
 from sfumato.errors import InputError, PolicyError, raise_all, write_errors
 from sfumato.evaluation.attacks.verdicts import IN_WORDS, Verdict
+from sfumato.evidence.answers import answers_content
 from sfumato.evidence.content import (
     KINDS,
     LEAST,
@@ -33,9 +34,11 @@ from sfumato.evidence.context import context_content
 from sfumato.evidence.intruder import read_score
 from sfumato.evidence.standards import counts_in_words, standards_content
 from sfumato.evidence.together import joined, publication_of, read_publications
+from sfumato.evidence.watch import review_content
 from sfumato.numbers import counted, percent
+from sfumato.policy.parts import Context
 from sfumato.policy.policy import Policy
-from sfumato.progress import Progress, beating, shown, thread_count
+from sfumato.progress import Progress, beating, shown, silent, thread_count
 from sfumato.published.protocol import named
 from sfumato.release.agreement import PublishedPolicy, policy_contradictions
 from sfumato.release.description import versions
@@ -145,7 +148,7 @@ def report(
     original: Any = None,
     *,
     schema: Schema | None = None,
-    policy: Policy | None = None,
+    policy: Policy | str | Path | None = None,
     control: Table | None = None,
     earlier: Sequence[Release | str | Path] = (),
     attacks: bool | float = True,
@@ -161,13 +164,15 @@ def report(
     Parameters
     ----------
     release
-        A release folder, or a release in memory. It is recounted first.
+        A release folder of any kind, or a release of a table in memory. It is recounted first.
     original
-        The table it was made from. Without it, the report says nothing about risk before, attacks, and loss.
+        The table it was made from; of sets, ratings, traces and private releases its file. Without it, the report says
+        nothing about risk before, attacks, and loss.
     schema
         The roles of the columns, where `original` is a file or a frame that was not read yet.
     policy
-        The steward's own policy, for purpose and recipient, and to repeat the release.
+        The steward's own policy, for purpose and recipient, and to repeat the release. Of other kinds than tables its
+        file, where it may also hold nothing but a section ``[context]``.
     control
         People who were not in the data, for the attacks.
     earlier
@@ -199,25 +204,52 @@ def report(
     InputError, PolicyError
         With everything that is wrong with the arguments.
     """
-    original = read_with(original, schema)
-    given = {"original": original, "control": control}
-    raise_all(
-        InputError,
-        [f"{name}: is not a Table; use read_table" for name, one in given.items() if not isinstance(one, Table | None)],
-    )
+    from sfumato.evidence.of_kinds import is_own
+
     count, tried = thread_count(threads), None if intruder is None else read_score(intruder)
+    wishes = ReportOptions(attacks, bound, seed, count, silent, tuple(decisions))
+    if not isinstance(release, Release) and is_own(release):
+        given = {"schema": schema, "control": control, "earlier": earlier or None, "bound": bound or None}
+        needless = [name for name, one in given.items() if one is not None]
+        problems = [f"{name}: is for releases of tables; leave it out" for name in needless]
+        problems += ["policy: name the file of the policy"] if isinstance(policy, Policy) else []
+        raise_all(PolicyError, problems)
+        file = None if policy is None else Path(str(policy))
+        return beating(
+            progress,
+            "verifying",
+            lambda beat: _own_report(release, original, file, replace(wishes, progress=beat), tried),
+        )
+    original = read_with(original, schema)
+    tables = {"original": original, "control": control}
+    wrong = [name for name, one in tables.items() if not isinstance(one, Table | None)]
+    stated = policy if isinstance(policy, Policy) else None
+    problems = [] if stated is policy else ["policy: must be a Policy; use Policy.from_file"]
+    raise_all(InputError, [*(f"{name}: is not a Table; use read_table" for name in wrong), *problems])
 
     def work(beat: Progress) -> ReleaseReport:
         beat("verifying", 0, 5)
         lists = [one for one in earlier if isinstance(one, str | Path) and Path(one).suffix == ".toml"]
-        subject = _subject(release, original, policy, control, [one for one in earlier if one not in lists])
+        subject = _subject(release, original, stated, control, [one for one in earlier if one not in lists])
         together = _together(subject, lists)
-        content = report_content(subject, ReportOptions(attacks, bound, seed, count, beat, tuple(decisions)))
+        content = report_content(subject, replace(wishes, progress=beat))
         public = public_edition({**content, "columns": columns_content(replace(subject, original=None))})
         content |= {"intruder": tried, "together": together}
-        return ReleaseReport(*(_for_recipient(policy, one) for one in (content, public)))
+        return _both_editions(None if stated is None else stated.context, content, public)
 
     return beating(progress, "verifying", work)
+
+
+def _own_report(
+    release: str | Path, original: Any, policy: Path | None, wishes: ReportOptions, tried: dict[str, Any] | None
+) -> ReleaseReport:
+    """Report on a release that is no table of records."""
+    from sfumato.evidence.of_kinds import own_content, own_subject
+
+    wishes.progress("verifying", 0, 5)
+    subject = own_subject(Path(release), policy)
+    content = own_content(subject, original, wishes)
+    return _both_editions(subject.context, {**content, "intruder": tried}, public_of_own(content))
 
 
 def _together(subject: ReportedRelease, lists: Sequence[str | Path]) -> dict[str, Any] | None:
@@ -230,10 +262,15 @@ def _together(subject: ReportedRelease, lists: Sequence[str | Path]) -> dict[str
     return joined([publication_of(subject.release, "this release"), *others], subject.original)
 
 
-def _for_recipient(policy: Policy | None, content: Mapping[str, Any]) -> dict[str, Any]:
+def _both_editions(context: Context | None, *editions: Mapping[str, Any]) -> ReleaseReport:
+    return ReleaseReport(*(_for_recipient(context, one) for one in editions))
+
+
+def _for_recipient(context: Context | None, content: Mapping[str, Any]) -> dict[str, Any]:
     """Add what is assumed of the recipient, and what standards ask."""
-    context = None if policy is None else policy.context
-    found = {**content, "context": None if context is None else context_content(context, content)}
+    found = {**content, "answers": answers_content(content)}
+    found["review"] = review_content(context, content)
+    found |= {"context": None if context is None else context_content(context, content)}
     return {**found, "standards": standards_content(context, found)}
 
 
@@ -310,6 +347,14 @@ def public_edition(content: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def public_of_own(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what others may have of the evidence for a release that is no table of records."""
+    left = {key: value for key, value in content.items() if key != "known"}
+    records = {"original": None, "published": content["records"]["published"]}
+    empty: dict[str, Any] = {"figures": {}, "decisions": [], "attacks": None, "policy": content["published_policy"]}
+    return {**left, **empty, "records": records, "limits": content["published_limits"]}
+
+
 def _attested(content: Mapping[str, Any]) -> dict[str, Any]:
     """Leave out what was counted of people, who are not in the published table."""
     if "people" not in content:
@@ -343,6 +388,7 @@ def summary_of(content: Mapping[str, Any]) -> list[str]:
         *_unprotected(content.get("unprotected", ())),
         *_risk(content["risk"], content.get("repeated", None if content.get("edition") != "public" else _UNCOUNTED)),
         *_risk_of_people(content.get("people")),
+        *_risk_of_known(content.get("known")),
         *((content.get("context") or {"verdict": {"sentences": ()}})["verdict"]["sentences"]),
         *([counts_in_words(content["standards"])] if content.get("context") and "standards" in content else []),
         *([_STEWARD] if content.get("edition") == "public" else _attacks(content["attacks"])),
@@ -468,6 +514,16 @@ def _risk_of_people(people: Mapping[str, Any] | None) -> list[str]:
         return ["The risk of people is not counted: they may have several records, and who is who is not published."]
     highest, average = percent(people["highest"], 3), percent(people["average"], 3)
     return [f"Somebody known to be in the table is found with a chance of {highest} at most, {average} on average."]
+
+
+def _risk_of_known(known: Mapping[str, Any] | None) -> list[str]:
+    if known is None:
+        return []
+    highest, average = percent(known["highest"], 3), percent(known["average"], 3)
+    return [
+        f"By {known['knows']}, somebody is found with a chance of {highest} at most, as promised; {average} on average "
+        "of those who were tried."
+    ]
 
 
 def _attacks(attacks: Mapping[str, Any] | None) -> list[str]:

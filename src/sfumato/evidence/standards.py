@@ -14,8 +14,7 @@ from string import ascii_lowercase
 from typing import Any, Literal, NamedTuple
 
 from sfumato.errors import PolicyError, raise_all
-from sfumato.evaluation.attacks import CRITERIA
-from sfumato.numbers import counted, percent
+from sfumato.numbers import counted, figure, percent
 from sfumato.policy.parts import WAYS, Author, Context
 
 Status = Literal["answered by the recount", "answered by a person", "not answered"]
@@ -220,7 +219,7 @@ def _risk(stage: str, *names: str) -> Callable[[_Content], str | None]:
     """Say risks of a stage, of the person most at risk and on average."""
 
     def figures(content: _Content) -> str | None:
-        people = content.get("people")
+        people = content.get("known", content.get("people"))
         found = people if people is not None and stage == "after" else (content["risk"] or {}).get(stage)
         if not found:
             return None
@@ -314,8 +313,9 @@ def _unplayed(content: _Content) -> str | None:
 
 def _criterion(name: str) -> Callable[[_Content], str | None]:
     def lines(content: _Content) -> str | None:
-        found = [one for one in _played(content) if one["attack"] in CRITERIA[name]]
-        return " ".join(f"{one['attack']}: {one['headline']}." for one in found) or None
+        (found,) = (one for one in content["answers"] if one["question"] == name)
+        lines = [*(f"{one['attack']}: {one['headline']}." for one in found["played"]), *found["joined"]]
+        return " ".join([found["sentence"], *lines]) if found["is_played"] else None
 
     return lines
 
@@ -323,7 +323,10 @@ def _criterion(name: str) -> Callable[[_Content], str | None]:
 def _losses(content: _Content) -> str | None:
     losses = content["losses"]
     if not losses:
-        return None
+        figures = (
+            f"{name.replace('_', ' ')} {figure(value, _DIGITS)}" for name, value in content.get("figures", {}).items()
+        )
+        return f"{', '.join(figures)}." if content.get("figures") else None
     columns = ", ".join(f"{name} {percent(share, _DIGITS)}" for name, share in losses["attribute_ncp"].items())
     return f"{percent(losses['normalized_ncp'], _DIGITS)} in all; {columns}."
 

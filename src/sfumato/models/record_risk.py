@@ -8,6 +8,7 @@ Profitability: records are published only where attacks do not pay, or where pub
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
@@ -31,11 +32,74 @@ from sfumato.models.says import CheckedModel, at_least
 from sfumato.models.sensitive import WholeTableModel
 from sfumato.options import Limit, Share
 
+
+class _OfEveryRecord(CheckedModel):
+    """A bound that a class keeps by a k alone, of its records, or of the people of a register whom it covers."""
+
+    adversary: Literal["prosecutor", "journalist"] | None
+
+    one_record_each: ClassVar[bool] = True
+    lasting: ClassVar[bool] = True
+    speaks_of: ClassVar = frozenset({"classes"})
+    survives_suppression: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def least(self) -> int:
+        """The k that every class needs."""
+
+    @property
+    @abstractmethod
+    def _asked(self) -> tuple[str, str]:
+        """What is asked for, and what would help."""
+
+    @property
+    def needs_population(self) -> bool:
+        """Whether the attacker compares with a register."""
+        return self.adversary == "journalist"
+
+    @property
+    def class_size(self) -> int:
+        """Records that a class needs."""
+        return 1 if self.needs_population else self.least
+
+    def least_class_size(self) -> int:
+        """Return the records that a class needs."""
+        return self.class_size
+
+    @property
+    def _model(self) -> KAnonymity | KMap:
+        return KMap(self.least) if self.needs_population else KAnonymity(self.least)
+
+    def holds(self, statistics: ClassStatistics) -> NDArray[np.bool_]:
+        """Tell for each class whether it has, or covers, enough people; bool (c,)."""
+        return self._model.holds(statistics)
+
+    def achieved(self, statistics: ClassStatistics) -> Sequence[Achieved]:
+        """Return the smallest k."""
+        return self._model.achieved(statistics)
+
+    def rules(self, attributes: Sequence[str]) -> Sequence[Rule]:
+        """Return the rules of k-anonymity or k-map."""
+        return self._model.rules(attributes)
+
+    def explain(self, statistics: ClassStatistics) -> str | None:
+        """Say that there are too few records or people, or None."""
+        if self.holds(statistics).all():
+            return None
+        found = int(people_covered(statistics).sum()) if self.needs_population else statistics.height
+        if found >= self.least:
+            return None
+        what = "people of the population are known to be covered" if self.needs_population else "records"
+        asked, advice = self._asked
+        return f"{self.name} asks for {asked}, but only {found:,} {what}; {advice}"
+
+
 # Highest risk: nobody is linked with a larger chance.
 
 
 @dataclass(frozen=True)
-class HighestRisk(CheckedModel):
+class HighestRisk(_OfEveryRecord):
     """No published record is linked to the right person with a chance above `risk`.
 
     Guarantee: k-anonymity, or k-map, with a k of 1/risk, rounded up, said as a risk.
@@ -57,61 +121,21 @@ class HighestRisk(CheckedModel):
     adversary: Literal["prosecutor", "journalist"] | None = None
 
     name: ClassVar[str] = "highest-risk"
-    one_record_each: ClassVar[bool] = True
-    lasting: ClassVar[bool] = True
-    speaks_of: ClassVar = frozenset({"classes"})
     in_words: ClassVar[str] = "no published record is linked to the right person with a chance above {risk}"
 
     @property
-    def needs_population(self) -> bool:
-        """Whether the attacker compares with a register."""
-        return self.adversary == "journalist"
-
-    @property
-    def survives_suppression(self) -> bool:
-        """Return True: a class keeps its risk, whatever else is left out."""
-        return True
-
-    @property
-    def class_size(self) -> int:
-        """Records that a class needs."""
-        return 1 if self.needs_population else self._k
-
-    def least_class_size(self) -> int:
-        """Return the records that a class needs."""
-        return self.class_size
-
-    @property
-    def _k(self) -> int:
+    def least(self) -> int:
+        """The k that every class needs."""
         return at_least(1.0 / self.risk)
 
     @property
-    def _model(self) -> KAnonymity | KMap:
-        return KMap(self._k) if self.needs_population else KAnonymity(self._k)
-
-    def holds(self, statistics: ClassStatistics) -> NDArray[np.bool_]:
-        """Tell for each class whether its risk is within the bound; bool (c,)."""
-        return self._model.holds(statistics)
+    def _asked(self) -> tuple[str, str]:
+        return f"risk = {self.risk:g}, one in {self.least}", "raise risk"
 
     def achieved(self, statistics: ClassStatistics) -> Sequence[Achieved]:
         """Return the largest risk of a class; 0 without classes."""
-        [found] = self._model.achieved(statistics)
+        [found] = super().achieved(statistics)
         return [Achieved("risk", 1.0 / found.value)]
-
-    def rules(self, attributes: Sequence[str]) -> Sequence[Rule]:
-        """Return the rules of k-anonymity or k-map."""
-        return self._model.rules(attributes)
-
-    def explain(self, statistics: ClassStatistics) -> str | None:
-        """Say that there are too few records or people, or None."""
-        if self.holds(statistics).all():
-            return None
-        what = "people of the population are known to be covered" if self.needs_population else "records"
-        counts = statistics.population if self.needs_population else statistics.sizes
-        found = 0 if counts is None else int(counts.sum())
-        if found >= self._k:
-            return None
-        return f"{self.name} asks for risk = {self.risk:g}, one in {self._k}, but only {found} {what}; raise risk"
 
 
 # Average risk: how many of the published records an attacker links rightly, on average.
@@ -282,7 +306,7 @@ _FARTHEST = 10**9
 
 
 @dataclass(frozen=True)
-class Profitability(CheckedModel):
+class Profitability(_OfEveryRecord):
     """Nobody is published whom a rational attacker attacks at a greater loss than the record can be worth.
 
     The publisher gets `benefit` for a record that is published unchanged, and loses `loss` if its person is found. The
@@ -332,23 +356,10 @@ class Profitability(CheckedModel):
     attack: bool | None = None
 
     name: ClassVar[str] = "profitability"
-    one_record_each: ClassVar[bool] = True
-    lasting: ClassVar[bool] = True
-    speaks_of: ClassVar = frozenset({"classes"})
     in_words: ClassVar[str] = (
         "no record is published of which an attack pays (gain {gain}, cost {cost}) and costs more than the record is "
         "worth (loss {loss}, benefit {benefit})"
     )
-
-    @property
-    def needs_population(self) -> bool:
-        """Whether the attacker compares with a register."""
-        return self.adversary == "journalist"
-
-    @property
-    def survives_suppression(self) -> bool:
-        """Return True: a class is worth what it is worth, whatever else is left out."""
-        return True
 
     @property
     def least(self) -> int:
@@ -358,9 +369,8 @@ class Profitability(CheckedModel):
         return int(max(1, deterring if self.attack is False else min(deterring, bearable)))
 
     @property
-    def class_size(self) -> int:
-        """Records that a class needs."""
-        return 1 if self.needs_population else self.least
+    def _asked(self) -> tuple[str, str]:
+        return f"classes of {self.least:,}", "change the amounts"
 
     def sentence(self) -> str:
         """Say in plain English what it promises."""
@@ -368,10 +378,6 @@ class Profitability(CheckedModel):
         return (
             f"no record is published of which an attack pays ({pays})" if self.attack is False else super().sentence()
         )
-
-    def least_class_size(self) -> int:
-        """Return the records that a class needs."""
-        return self.class_size
 
     def payoffs(self, people: NDArray[np.int64], lost: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what the publisher may expect of one record of each class; float64 (c,).
@@ -386,32 +392,6 @@ class Profitability(CheckedModel):
         chance = 1.0 / people
         attacked = self.gain * chance > self.cost * (1.0 + 1e-12)
         return self.benefit * (1.0 - lost) - np.where(attacked, self.loss * chance, 0.0)
-
-    def holds(self, statistics: ClassStatistics) -> NDArray[np.bool_]:
-        """Tell for each class whether it covers, or has, enough people; bool (c,)."""
-        return self._model.holds(statistics)
-
-    def achieved(self, statistics: ClassStatistics) -> Sequence[Achieved]:
-        """Return the smallest k."""
-        return self._model.achieved(statistics)
-
-    def rules(self, attributes: Sequence[str]) -> Sequence[Rule]:
-        """Return the rules of k-anonymity or k-map."""
-        return self._model.rules(attributes)
-
-    def explain(self, statistics: ClassStatistics) -> str | None:
-        """Say that there are too few records or people, or None."""
-        if self.holds(statistics).all():
-            return None
-        found = int(people_covered(statistics).sum()) if self.needs_population else statistics.height
-        if found >= self.least:
-            return None
-        what = "people of the population are known to be covered" if self.needs_population else "records"
-        return f"{self.name} asks for classes of {self.least:,}, but only {found:,} {what}; change the amounts"
-
-    @property
-    def _model(self) -> KAnonymity | KMap:
-        return KMap(self.least) if self.needs_population else KAnonymity(self.least)
 
     def _mistakes(self) -> Iterator[str]:
         amounts = (self.gain, self.cost, self.loss, self.benefit)

@@ -555,6 +555,8 @@ class Context(PolicyPart):
         Who stands for this section.
     review
         When the release is looked at again, and after which events.
+    review_by
+        The day by which it is, as ISO text.
     answers
         To questions of standards that no count answers.
     """
@@ -571,6 +573,7 @@ class Context(PolicyPart):
     threshold: OwnThreshold | None = None
     author: Author | None = None
     review: Words | None = None
+    review_by: Annotated[str, AfterValidator(_day)] | None = None
     answers: tuple[Answer, ...] = ()
 
     @model_validator(mode="after")

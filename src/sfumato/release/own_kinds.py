@@ -84,7 +84,8 @@ class OwnKind(ABC, Generic[Structure, Shown]):
 
     `name`: in ``release.json``. `model`: the class of what it promises. `numbers`: columns of its tables that are read
     as numbers, and their types; all others are texts. `optional`: columns that a table may lack. `suppresses`: whether
-    records may be left out, so that it is said that nobody can see how many were.
+    records may be left out, so that it is said that nobody can see how many were. `evidence`: where the function stands
+    that finds what the steward's evidence says of it, as ``module:name``; `release`: where the class of releases is.
     """
 
     name: ClassVar[str]
@@ -92,6 +93,8 @@ class OwnKind(ABC, Generic[Structure, Shown]):
     numbers: ClassVar[Mapping[str, Any]] = {}
     optional: ClassVar[frozenset[str]] = frozenset()
     suppresses: ClassVar[bool] = False
+    evidence: ClassVar[str] = ""
+    release: ClassVar[str] = ""
 
     @abstractmethod
     def read_structure(self, content: Mapping[str, Any]) -> Structure:

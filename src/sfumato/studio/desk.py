@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 BARS = 12
 COUNTED_AT_ONCE = 2_000_000
 """Cells up to which what needs all of them is counted before a page is sent; above, the page comes first."""
+JUDGED_AT_ONCE = 100_000
+"""Cells up to which every page finds out whether a run would be begun; above, a changed role would wait for that."""
 FEWEST = 20
 """Records from which on it says something that all values are different."""
 MOST_DRAFTED = 2_000
@@ -408,9 +410,11 @@ class Desk:
 
     @property
     def can_run(self) -> bool:
-        """Whether a run of the draft would be begun; of a large table only once somebody has looked."""
-        is_small = self.table.height * len(self.table.names) <= COUNTED_AT_ONCE
-        return not self.draft.problems() and (is_small or self._hindered is not None) and not self.hindrances()
+        """Whether a run of the draft would be begun; of a larger table only once a page has asked for hindrances."""
+        if self.draft.problems():
+            return False
+        known = self._hindered is not None and self._hindered[0] == (self.source, _without_numbers(self.draft.policy()))
+        return (known or self.table.height * len(self.table.names) <= JUDGED_AT_ONCE) and not self.hindrances()
 
     def _refusals(self, policy: Policy) -> list[Question]:
         from sfumato.release.task import Task

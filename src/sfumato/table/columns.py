@@ -272,7 +272,7 @@ _WRITTEN = r"[0-9.,]\s*-+(\s|$)|[0-9][dD][+-]?[0-9]|[x*]\s?10|^\(|^[+-]\s|[^\x00
 _DATE_LIKE = (
     r"^[0-9]{1,4}[./\-, _].*[0-9]|^-?[0-9]+:[0-9]{2}|[0-9]\p{L}{3}[0-9]|^[0-9]{1,4}[^0-9]+[0-9]|[년年月]"
     r"|^[0-9]{1,2}\p{L}+ |^/date\(|^\p{L}{2,}[., \-/].*[0-9]{4}|^[\[\"'][0-9].*[0-9][\]\"']$|^[0-9]{8}[ T]|^p[0-9t]"
-    r"|^\*\s|^«|^\p{L}{3,}[., ]+[0-9]{1,2},? +[0-9]{2}$|^[0-9]+ ?\p{L}|^\p{L}{1,2}[0-9]+\."
+    r"|^\*\s|^«|^\p{L}{3,}[., ]+[0-9]{1,2},? +['’]?[0-9]{2}$|^[0-9]+ ?\p{L}|^\p{L}{1,2}[0-9]+\."
 )
 _GROUPED = r"^[+\-]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+$"
 _UNGROUPED = r"^[+\-]?[0-9]{1,3}$"
@@ -290,7 +290,7 @@ _DAYS = (
 )
 _CLOCKS = ("hh:mm", "hh:mm:ss", "hh:mm am", "hh:mm:ss am", "hh:mmz", "hh:mm:ssz")
 _MONTHS = ("yyyy-mm", "mm/yyyy", "mm.yyyy", "mm-yyyy", "yyyy/mm", "mon yyyy", "mon-yyyy", "mon-yy", "yyyy mon")
-_DATES = (*_DAYS, *(f"{day} {clock}" for day in _DAYS for clock in _CLOCKS), *_CLOCKS[:4], *_MONTHS)
+_DATES = (*_DAYS, *(f"{day} {clock}" for day in _DAYS for clock in _CLOCKS), *_CLOCKS[:4], *_MONTHS, "yyyy-ddd")
 _TURNED = ("yyyy-dd-mm", "yyyy/dd/mm", "yyyy.dd.mm")
 """Forms that are tried where no other one fits."""
 _LAST_YEAR = 2300
@@ -496,7 +496,12 @@ def _dates(known: pl.Series, sample: pl.Series, share: float, forms: Sequence[st
             [form.replace("yy", f"{century}yy") for century in ("19", "20")] if "<short>" in date.pattern else []
         )
         for each in (*centuries, form, *([form.replace("yyyy", "bbbb")] if late else [])):
-            sure = date.is_whole and not late and form != "yyyymmdd" and not (date.has_day and _is_early(read))
+            sure = (
+                date.is_whole
+                and not late
+                and form not in ("yyyymmdd", "yyyy-ddd")
+                and not (date.has_day and _is_early(read))
+            )
             yield Proposal(kind, WrittenForm(dates=each), sure)
 
 
@@ -538,7 +543,7 @@ _CODE_NAME = re.compile(
 """Names of columns whose numbers are codes."""
 _DIGITS = r"^[0-9]+$"
 _SAMPLE = 200
-_DIGITS_OF_DAYS = {8: "yyyymmdd", 14: "yyyy-mm-dd hh:mm:ss"}
+_DIGITS_OF_DAYS = {7: "yyyyddd", 8: "yyyymmdd", 14: "yyyy-mm-dd hh:mm:ss"}
 _FIRST_DAY, _LAST_DAY = date(1850, 1, 1), date(2100, 1, 1)
 
 
@@ -659,14 +664,22 @@ def question_of_codes(name: str, known: pl.Series) -> InputError | None:
             f"({set_word('dates', _DIGITS_OF_DAYS[length], name)}), codes ({_as_text_option(name)}) or numbers "
             f"({set_word('kind', 'numeric', name)})",
         )
-    if not _CODE_NAME.search(name):
+    if length < _LONGEST_QUANTITY and not _CODE_NAME.search(name):
         return None
+    return _about_codes(name, f"whole numbers of {length} digits each")
+
+
+_LONGEST_QUANTITY = 12
+"""Digits from which on numbers that all have as many are hardly quantities."""
+
+
+def _about_codes(name: str, what: str) -> InputError:
     return question(
         name,
         _as_text_option(name),
-        f"column {name!r} holds whole numbers of {length} digits each; say what they are: codes, as zip codes are "
-        f"({_as_text_option(name)}), or numbers, published as ranges ({set_word('kind', 'numeric', name)}); in a "
-        'policy kind = "categorical" or "numeric"',
+        f"column {name!r} holds {what}; say what they are: codes, as zip codes are ({_as_text_option(name)}), or "
+        f"numbers, published as ranges ({set_word('kind', 'numeric', name)}); in a policy kind = "
+        '"categorical" or "numeric"',
     )
 
 
@@ -1050,8 +1063,8 @@ def _parsed(column: pl.Series, kind: Kind | None, attribute: Attribute, reading:
     return TypedColumn(parsed.values, parsed.kind, remarks)
 
 
-_WRAPPED = (r'^="(.*)"$', r"^=([+-]?[0-9][0-9.,]*)$", r"^'([0-9].*?)'?$")
-"""Codes as spreadsheets are told to keep them: as a formula, or behind an apostrophe."""
+_WRAPPED = (r'^="(.*)"$', r'^"([^"]*)"$', r"^=([+-]?[0-9][0-9.,]*)$", r"^'([0-9].*?)'?$")
+"""Codes as spreadsheets are told to keep them: as a formula, between quotes, or behind an apostrophe."""
 
 
 def _unwrapped(column: pl.Series) -> pl.Series:

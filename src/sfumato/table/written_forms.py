@@ -19,7 +19,7 @@ from sfumato.numbers import month_numbers
 # Dates, timestamps and times as people write them: ``dd.mm.yyyy``, ``mm/dd/yyyy hh:mm``, ``hh:mm:ss``.
 
 
-_TOKEN = re.compile(r"[0-9]{2}yy(?!yy)|yyyy|bbbb|yy|mon|mm|dd|hh:mm:ss|hh:mm| ?am| ?z|t(?=hh)|[./\-, ]+")
+_TOKEN = re.compile(r"[0-9]{2}yy(?!yy)|yyyy|bbbb|yy|mon|mm|ddd|dd|hh:mm:ss|hh:mm| ?am| ?z|t(?=hh)|[./\-, ]+")
 _LETTERS = re.compile(r"[a-z]")
 _CLOCKS = {
     "hh:mm": r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})",
@@ -108,7 +108,8 @@ _DAY_WORDS = (
     (r"(\d{4})(?:-?\s?(?:ci|cı|cu|cü|nci|ncı) il|\s+(?:yil|года|року|р|ж)\.?|\.\s?a\.?)$", "$1"),
     (r"\s*/\s*", "/"), (r"^(\d{1,2}),(\d{1,2}),(\d{4})$", "$1.$2.$3"), (r"\.['’](\d{2})$", ".$1"),
     (r"\s\([a-z ]+\)$", ""), (r"\s+(?:gmt|utc)([+-]\d)", "$1"), (r"(\d)\.\s+(\d{1,2}:)", "$1 $2"),
-    (r"\s*tháng\s*|,?\s*năm\s*", "-"),
+    (r"พ\.?ศ\.?\s*", ""), (r"(\d)。\s*(\d)", "$1.$2"), (r"^(\d{1,4})\|(\d{1,2})\|(\d{1,4})$", "$1-$2-$3"),
+    (r"\s*tháng\s*|,?\s*năm\s*", "-"), (r"(\p{L}) f[oó]mhair", "${1}fómhair"),
     (r"\s*[年년]\s*", "-"), (r"\s*[月월]\s*", "-"), (r"\s*[日일]", " "), (r"\s+$", ""),
     (r"(\d)(?:st|nd|rd|th|er|º|ª)\b", "$1"), (r"\s+(?:de|del|of|den|ta['’])\s+", " "), (r"\s*г\.?$", ""),
     (r"^(\d{1,2}[/ \-]?\p{L}{3}[/ \-]?\d{4}):", "$1 "), (r"(\d)\.$", "$1"), (r"(\p{L}{2}\.?),\s+(\d{4})", "$1 $2"),
@@ -215,7 +216,9 @@ class DateForm:
         clock = _clock(parts) if self.has_clock else None
         if not self.has_day:
             return pl.Series(texts.name, clock, dtype=pl.Int64)
-        days = self._days(parts)
+        days = self._days(parts) if "of_year" not in parts.columns else parts.select(
+            pl.concat_str(pl.nth(0), pl.nth(1)).str.to_date("%Y%j", strict=False)
+        ).to_series()  # fmt: skip
         return days.alias(texts.name) if clock is None else days.set(clock.is_null(), None).alias(texts.name)
 
     def _days(self, parts: pl.DataFrame) -> pl.Series:
@@ -271,11 +274,11 @@ def date_form(text: str) -> DateForm:
     """Read the declaration of a form.
 
     `text`: made of ``dd``, ``mm``, ``yyyy`` (or ``yy``: 1930 to 2029; ``19yy``, ``20yy``: that century), ``mon`` (the
-    name of a month, in one of 54 languages, or a Roman number), ``hh:mm``, ``hh:mm:ss``, ``am`` (a time of twelve
+    name of a month, in one of 60 languages, or a Roman number), ``hh:mm``, ``hh:mm:ss``, ``am`` (a time of twelve
     hours), ``z`` (a zone), and ``.``, ``/``, ``-``, commas and blanks between. Days and months may have one digit where
     something stands between. Without ``dd`` the first day of the month is meant; ``bbbb`` is a year of the Buddhist
-    era. ``hhh:mm``,
-    ``mmm:ss``, ``hhh:mm:ss`` and ``duration`` are spans of time. Raises ``InputError`` for everything else.
+    era, and ``ddd`` the day of the year. ``hhh:mm``, ``mmm:ss``, ``hhh:mm:ss`` and ``duration`` are spans of time.
+    Raises ``InputError`` for everything else.
     """
     lowered = text.strip().lower()
     if lowered in SPANS:
@@ -285,7 +288,7 @@ def date_form(text: str) -> DateForm:
     if "".join(tokens) != lowered or not _is_whole(pattern):
         raise InputError(
             "dates must be a form such as dd.mm.yyyy, mm/dd/yyyy, 'yyyy-mm-dd hh:mm:ss' or hh:mm. Its parts are dd, "
-            "mm, mon, yyyy, yy, 19yy, 20yy, bbbb, hh:mm, hh:mm:ss, am and z; between them stand . / - , or blanks. "
+            "ddd, mm, mon, yyyy, yy, 19yy, 20yy, bbbb, hh:mm, hh:mm:ss, am and z; between are . / - , or blanks. "
             "Spans of time are hhh:mm, hhh:mm:ss, mmm:ss or duration"
         )
     century = next((token[:2] for token in tokens if token.endswith("yy") and token[0].isdigit()), None)
@@ -313,14 +316,15 @@ def _part(token: str, width: str, *, before_clock: bool) -> str:
         "mon": r"(?P<name>[^\s0-9.,/:\-]+)\.?",
         "mm": f"(?P<month>[0-9]{width})",
         "dd": f"(?P<day>[0-9]{width})",
+        "ddd": "(?P<of_year>[0-9]{3})",
         "am": _HALF,
         "z": _ZONE,
     }.get(token.strip() or token, "(?P<short>[0-9]{2})" if token.endswith("yy") else _between(token))
 
 
 def _between(token: str) -> str:
-    """Return what stands between parts: blanks behind a sign are as one likes."""
-    return re.escape(token.strip()).replace(r"\ ", "") + r"\s*" if token.strip() else r"\s+"
+    """Return what stands between parts: blanks around a sign are as one likes."""
+    return r"\s*" + re.escape(token.strip()).replace(r"\ ", "") + r"\s*" if token.strip() else r"\s+"
 
 
 def _is_whole(pattern: str) -> bool:
@@ -328,6 +332,8 @@ def _is_whole(pattern: str) -> bool:
     groups = re.findall(r"<(\w+)>", pattern)
     if len(set(groups)) < len(groups):
         return False
+    if groups == ["year", "of_year"]:
+        return True
     of_day = (("day",), ("month", "name"), ("year", "short"))
     counts = [sum(name in groups for name in names) for names in of_day]
     return counts in ([1, 1, 1], [0, 1, 1]) or (counts == [0, 0, 0] and "hour" in groups)

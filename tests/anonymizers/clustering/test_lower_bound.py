@@ -102,6 +102,53 @@ def test_with_little_patience_it_is_lower_and_threads_do_not_matter(data, k, mea
         assert lower_bound(table, k, loss=measure) <= alone + 1e-12
 
 
+def numbers(seed, height, rows=slice(None)):
+    """Records of two numbers, some of them equal, and their coordinates where all squared norms add up to 100."""
+    generator = np.random.default_rng(seed)
+    frame = pl.DataFrame({"x": generator.integers(0, 8, height), "y": generator.normal(0, 1, height).round(1)})[rows]
+    points = frame.to_numpy().astype(float)
+    points -= points.mean(axis=0)
+    points *= np.sqrt(50 / (points**2).sum(axis=0))
+    return encode(sf.read_table(frame, sf.Schema(quasi_identifying=["x", "y"]))), points
+
+
+def spread(members):
+    """What each member of a class adds to the squared error, on the mean."""
+    own = np.array(members)
+    return float(((own - own.mean(axis=0)) ** 2).sum()) / len(own)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 4), st.integers(0, 3), st.sampled_from([0, 3, 20_000]))
+@examples(40)
+def test_no_partition_of_points_has_a_smaller_squared_error(seed, k, rounds, patience):
+    table, points = numbers(seed, 8)
+    best = least_loss(list(points), k, spread)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sfumato.anonymizers.clustering.bounds._PATIENCE_POINTS", patience)
+        found = lower_bound(table, k, loss="squared-error", rounds=rounds)
+    assert 0.0 <= found <= best + 1e-9
+    # Whoever is suppressed loses the distance to the mean of all.
+    for one in range(8):
+        rest = [point for place, point in enumerate(points) if place != one]
+        assert found <= least_loss(rest, k, spread) + float((points[one] ** 2).sum()) + 1e-9
+
+
+def test_the_squared_error_of_points_is_bounded_closely():
+    table, points = numbers(3, 9)
+    best = least_loss(list(points), 3, spread)
+    assert 0.9 * best <= lower_bound(table, 3, loss="squared-error", rounds=6) <= best
+    shuffled, _ = numbers(3, 9, np.random.default_rng(1).permutation(9))
+    assert lower_bound(shuffled, 3, loss="squared-error", rounds=6) == lower_bound(
+        table, 3, loss="squared-error", rounds=6
+    )
+    assert lower_bound(table, 10, loss="squared-error") == 100.0
+
+
+def test_a_squared_error_needs_numbers_of_everybody():
+    with pytest.raises(sf.PolicyError, match="needs numbers or dates"):
+        lower_bound(encoded([(1.0, "aa", "red")] * 4), 2, loss="squared-error")
+
+
 def test_fewer_than_k_records_can_only_be_suppressed():
     assert lower_bound(encoded([(1.0, "aa", "red")] * 3), 4) == 1.0
     assert lower_bound(encoded([(1.0, "aa", "red")] * 4), 4) == 0.0

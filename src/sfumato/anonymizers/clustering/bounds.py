@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,9 @@ from sfumato.anonymizers.clustering.distinct import DISTANCES, DistinctRecords, 
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.errors import PolicyError, raise_all
+from sfumato.kernels.clustering.point_bound import nearest_sums, settle_points
 from sfumato.kernels.clustering.region_bound import charged_to_few, cheapest_regions, settle_charges
+from sfumato.metrics.cell_losses import centred_numbers
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.parallel import each
 from sfumato.table.encoding import EncodedTable, encode
@@ -33,6 +35,12 @@ FACTOR, _PATIENCE_CHARGING = 3.0, 300
 
 _REGIONS_AT_ONCE = 256
 
+_MOST_POINTS, _PATIENCE_POINTS = 5_000, 20_000
+"""Records whose squared error is bounded; parts of classes that are looked at for one of them."""
+
+_ROUNDING = 1e-10
+"""Share of all squared distances that rounding may come to."""
+
 _STEPS = 400
 """Steps towards the best charges under the conditions of a round."""
 
@@ -41,7 +49,13 @@ _BOLDER = 0.5
 
 
 def lower_bound(
-    table: Any, k: int, *, loss: Loss = "ncp", rounds: int = 0, threads: int = 1, schema: Schema | None = None
+    table: Any,
+    k: int,
+    *,
+    loss: Loss | Literal["squared-error"] = "ncp",
+    rounds: int = 0,
+    threads: int = 1,
+    schema: Schema | None = None,
 ) -> float:
     """Return a loss that no k-anonymous local recoding of the table can stay below.
 
@@ -53,7 +67,9 @@ def lower_bound(
         Size of the smallest class, at least 1.
     loss
         ``"ncp"``: comparable with :attr:`~sfumato.metrics.Losses.normalized_ncp`. ``"loss"``: with the loss metric LM
-        over n times the sum of the weights.
+        over n times the sum of the weights. ``"squared-error"``: with
+        :attr:`~sfumato.metrics.Losses.squared_error`, 100 · SSE / SST, where all quasi-identifiers are numbers or dates
+        without a hierarchy, nothing is missing, and there are 5,000 records at most.
     rounds
         Rounds of raising what records are charged. Any number gives at least what 0 gives; each takes about as long as
         looking at all pairs of distinct records.
@@ -65,7 +81,8 @@ def lower_bound(
     Returns
     -------
     float
-        Mean over all cells, in [0, 1]; 1 for fewer than k records, which can only be suppressed.
+        Mean over all cells, in [0, 1], or 100 · SSE / SST; 1, or 100, for fewer than k records, which can only be
+        suppressed.
 
     Raises
     ------
@@ -93,6 +110,8 @@ def lower_bound(
 
         table = read_with(table, schema)
     encoded: EncodedTable = encode(table) if isinstance(table, Table) else table
+    if loss == "squared-error":
+        return _squared_error(encoded, k, rounds)
     if encoded.height < k:
         return 1.0
     weight = sum(attribute.weight for attribute in encoded.attributes)
@@ -137,6 +156,11 @@ class _Conditions:
     copies: NDArray[np.int64]
     costs: NDArray[np.float64]
 
+    def named(self) -> _Conditions:
+        """Return those that name somebody."""
+        names = self.copies.any(axis=1)
+        return _Conditions(self.members[names], self.copies[names], self.costs[names])
+
     def and_(self, more: _Conditions) -> _Conditions:
         """Return these and others."""
         return _Conditions(
@@ -152,22 +176,62 @@ class _Charging:
 
     weights: NDArray[np.int64]
     start: NDArray[np.float64]  # (m,): fair charges
-    most: float  # what a record can be charged at all
+    most: NDArray[np.float64]  # (m,): what each can be charged at all
     # Charges, changed in place, and what is wanted, in some order of records; returns who forbids it.
     settle: Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]], _Conditions]
 
 
 def _of_regions(records: DistinctRecords, k: int, start: NDArray[np.float64]) -> _Charging:
-    most = float(records.loss.tops.sum())
+    most = np.full(len(start), records.loss.tops.sum())
 
     def settle(charges: NDArray[np.float64], wanted: NDArray[np.float64], order: NDArray[np.int64]) -> _Conditions:
         members, copies, costs = settle_charges(
             records.codes, records.weights, records.loss, charges, wanted, order, k, _PATIENCE_CHARGING
         )
-        forbids = copies.any(axis=1)
-        return _Conditions(members[forbids], copies[forbids], costs[forbids])
+        return _Conditions(members, copies, costs).named()
 
     return _Charging(records.weights, start, most, settle)
+
+
+def _squared_error(table: EncodedTable, k: int, rounds: int) -> float:
+    """Return what 100 · SSE / SST cannot stay below; whoever is suppressed loses the distance to the mean of all."""
+    if table.height < k:
+        return 100.0
+    points = _points(table)
+    whole = (points**2).sum(axis=1)
+    sums = nearest_sums(points, 2 * k - 1)
+    start = np.minimum(sums[:, k - 1] / (2 * k), whole)
+
+    def settle(charges: NDArray[np.float64], wanted: NDArray[np.float64], order: NDArray[np.int64]) -> _Conditions:
+        return _Conditions(*settle_points(points, sums, charges, wanted, order, k, _PATIENCE_POINTS)).named()
+
+    ones = np.ones(table.height, dtype=np.int64)
+    charges = _raised(_Charging(ones, start, whole, settle), rounds) if rounds else start
+    # Squared distances are sums of as many squares as there are columns; each charge may be too high by their rounding.
+    return max(0.0, float(charges.sum()) - 100.0 * _ROUNDING)
+
+
+def _points(table: EncodedTable) -> NDArray[np.float64]:
+    """Return the records as points whose squared norms add up to 100, in an order that owes nothing to theirs."""
+    problems = []
+    columns = []
+    for place, attribute in enumerate(table.attributes):
+        occurrences = np.bincount(table.codes[:, place], minlength=attribute.size + 1)
+        if not attribute.is_measured or occurrences[-1]:
+            problems.append(
+                f"lower bound: column {attribute.name!r}: a squared error needs numbers or dates, without a hierarchy "
+                "and none missing"
+            )
+            continue
+        centres = centred_numbers(attribute, occurrences[:-1])
+        total = float(occurrences[:-1] @ centres**2)
+        if total > 0.0:
+            columns.append(np.append(centres, 0.0)[table.codes[:, place]] / np.sqrt(total))
+    if table.height > _MOST_POINTS:
+        problems.append(f"lower bound: a squared error is bounded for {_MOST_POINTS:,} records at most")
+    raise_all(PolicyError, problems)
+    points = np.column_stack([np.zeros(table.height), *columns]) * np.sqrt(100.0 / max(1, len(columns)))
+    return np.ascontiguousarray(points[np.lexsort(points.T[::-1])])
 
 
 def _raised(charging: _Charging, rounds: int) -> NDArray[np.float64]:
@@ -225,6 +289,6 @@ def _mistakes(k: int, loss: str, rounds: int) -> list[str]:
         problems.append("lower bound: k must be a whole number of at least 1")
     if not isinstance(rounds, int) or isinstance(rounds, bool) or rounds < 0:
         problems.append("lower bound: rounds must be a whole number of at least 0")
-    if loss not in ("ncp", "loss"):
-        problems.append("lower bound: loss must be 'ncp' or 'loss'")
+    if loss not in ("ncp", "loss", "squared-error"):
+        problems.append("lower bound: loss must be 'ncp', 'loss' or 'squared-error'")
     return problems

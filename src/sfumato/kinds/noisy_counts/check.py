@@ -372,6 +372,8 @@ class NoisyCounts(OwnKind[CountStructure, PrivateMarginals]):
 
     name = "private-marginals"
     model = DifferentialPrivacy
+    evidence = "sfumato.kinds.private.measure:evidence_of_counts"
+    release = "sfumato.kinds.noisy_counts.release:PrivateRelease"
     numbers: ClassVar = {NOISY: pl.Int64, COUNT: pl.Float64}
 
     def read_structure(self, content: Mapping[str, Any]) -> CountStructure:

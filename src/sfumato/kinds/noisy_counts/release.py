@@ -32,6 +32,17 @@ from sfumato.release.reports import section
 from sfumato.table.table import Table
 
 
+def marginals_of(published: PrivateMarginals) -> MarginalTables:
+    """Return fitted counts as count tables; see :meth:`PrivateRelease.as_marginals`."""
+    sets = [names for names in published.sets if not any({*names} < {*other} for other in published.sets)]
+    frames = []
+    for names in sets:
+        frame = published.tables[f"marginal_{published.sets.index(names) + 1}"].drop(NOISY)
+        rounded = frame.with_columns(frame[COUNT].round().cast(pl.Int64))
+        frames.append(rounded.filter(rounded[COUNT] > 0))
+    return MarginalTables(tuple(frames), tuple(sets), published.sensitive)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class PrivateRelease(DeclaredRelease):
     """Noisy marginals under differential privacy; made by :func:`sfumato.publish_privately`.
@@ -79,14 +90,7 @@ class PrivateRelease(DeclaredRelease):
 
         Sets inside another one are left out, and combinations of which no record is left by rounding.
         """
-        sets = [names for names in self.published.sets if not self._is_inside(names)]
-        frames = []
-        for names in sets:
-            place = self.published.sets.index(names)
-            frame = self.published.tables[f"marginal_{place + 1}"].drop(NOISY)
-            rounded = frame.with_columns(frame[COUNT].round().cast(pl.Int64))
-            frames.append(rounded.filter(rounded[COUNT] > 0))
-        return MarginalTables(tuple(frames), tuple(sets), self.published.sensitive)
+        return marginals_of(self.published)
 
     def as_records(self) -> RandomizedTable:
         """Return the synthetic records as a randomized table: for utility and attacks, which take those.
@@ -168,9 +172,6 @@ class PrivateRelease(DeclaredRelease):
         what = "noise on" if step.what == "counts" else "choice of"
         of_what = counted(step.times, "marginal" if step.what == "counts" else "pair")
         return f"{what} {of_what}: {letter} = {figure(step.spent, 4)}, scale {figure(step.scale, 4)}"
-
-    def _is_inside(self, names: tuple[str, ...]) -> bool:
-        return any(set(names) < set(other) for other in self.published.sets)
 
     def __repr__(self) -> str:
         """Show the promise and sizes."""

@@ -1,20 +1,36 @@
-"""Fitted counts and samples as a joint distribution, beside other releases."""
+"""Fitted counts and samples as a joint distribution, beside other releases; and what attacks find in them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.generalized import ValueSets
+from sfumato.evaluation.attacks.of_kinds import Asked, KindEvidence
+from sfumato.evaluation.attacks.play import attack
 from sfumato.evaluation.utility.joint import Joint, JointPart, Original, assemble
 from sfumato.evaluation.utility.queries import AttributeDomain
 from sfumato.evaluation.utility.spreads import CodeSpread
-from sfumato.kinds.noisy_counts.release import PrivateRelease
+from sfumato.kinds.noisy_counts.check import PrivateMarginals
+from sfumato.kinds.noisy_counts.policy import PrivatePolicy
+from sfumato.kinds.noisy_counts.release import PrivateRelease, marginals_of
 from sfumato.kinds.private.check import Domain as Cells
+from sfumato.kinds.private.policy import DeclaredPolicy
+from sfumato.kinds.private_sample.check import PrivateSample
+from sfumato.kinds.private_sample.make import in_levels
+from sfumato.kinds.private_sample.policy import PrivateSamplePolicy
 from sfumato.kinds.private_sample.release import PrivateSampleRelease
+from sfumato.published import Published, PublishedTable
+from sfumato.published.generalized import RandomizedTable
+from sfumato.table.reading import read_table
+from sfumato.table.table import Table
 
+_HELD = (
+    "Attacks were played on what is published. What is learned of somebody in the data holds of others as well, but "
+    "for what ε allows."
+)
 _PrivateKind = PrivateRelease | PrivateSampleRelease
 
 
@@ -59,3 +75,29 @@ def _spread(domain: AttributeDomain, cell_of: NDArray[np.int64], cells: int) -> 
     sizes = np.bincount(pairs[:, 0], minlength=cells)
     members = ValueSets(np.concatenate([[0], np.cumsum(sizes)]), pairs[:, 1].astype(np.int32))
     return CodeSpread(domain, members, sizes.astype(np.float64))
+
+
+def evidence_of_counts(published: PrivateMarginals, asked: Asked) -> KindEvidence:
+    """Attack synthetic records, where there are any, or else the fitted counts."""
+    policy = PrivatePolicy.from_mapping(asked.policy)
+    quasi = published.quasi_identifying
+    is_drawn = published.records is not None
+    shown = RandomizedTable(published.synthetic, quasi, published.sensitive) if is_drawn else marginals_of(published)
+    return _evidence(shown, policy, asked, policy.in_cells)
+
+
+def evidence_of_sample(published: PrivateSample, asked: Asked) -> KindEvidence:
+    """Attack the records of a sample."""
+    policy = PrivateSamplePolicy.from_mapping(asked.policy)
+    shown = PublishedTable(published.data, published.quasi_identifying, published.sensitive)
+    return _evidence(shown, policy, asked, lambda table: in_levels(table, policy.to_sampling(), published))
+
+
+def _evidence(
+    shown: Published, policy: DeclaredPolicy, asked: Asked, in_cells: Callable[[Table], Table]
+) -> KindEvidence:
+    original = read_table(asked.original, policy)
+    if not asked.attacks or not any(table.height for table in shown.tables.values()):
+        return KindEvidence(original.height, unplayed={"attacks": "nothing was published that one could be played on"})
+    played = attack(shown, in_cells(original), seed=asked.seed, threads=asked.threads, progress=asked.progress)
+    return KindEvidence(original.height, played.results, played.unplayed, {}, (_HELD,), played.control)

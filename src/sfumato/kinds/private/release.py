@@ -34,6 +34,7 @@ class DeclaredRelease(OwnRelease):
     `source`: from what its promises are recounted. `exactly`: how notes for the steward count.
     """
 
+    limits = LIMITS
     source: ClassVar[str]
     exactly: ClassVar[str]
 

@@ -317,6 +317,8 @@ class PrivateSamples(OwnKind[SampleStructure, PrivateSample]):
 
     name = "private-sample"
     model = DifferentialPrivacy
+    evidence = "sfumato.kinds.private.measure:evidence_of_sample"
+    release = "sfumato.kinds.private_sample.release:PrivateSampleRelease"
 
     def read_structure(self, content: Mapping[str, Any]) -> SampleStructure:
         """Read what was declared, the levels, and what was spent."""

@@ -10,8 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, raise_all
+from sfumato.evaluation.attacks.of_kinds import Asked, KindEvidence, made_anew
+from sfumato.evaluation.attacks.protocol import AttackResult
 from sfumato.kernels.ratings.rows import score_records
+from sfumato.kinds.ratings.policy import RatingPolicy
 from sfumato.kinds.ratings.ratings import Ratings, order_ratings
+from sfumato.kinds.ratings.reading import read_ratings
 from sfumato.kinds.ratings.release import RatingRelease
 from sfumato.numbers import counted, figure
 from sfumato.options import Count, Limit, Seed, check_arguments
@@ -119,6 +123,39 @@ def attack_ratings(
         after = _rates(release.ratings, record_of[number_of[people]], groups, knowledge, threshold, count)
     told = _SELVES if control is None else _OUTSIDERS
     return RatingAttack(knowledge, float(threshold), len(people), before, after, told)
+
+
+def evidence(published: Ratings, asked: Asked) -> KindEvidence:
+    """Make the release anew, play the scoring attack on it, and say what was lost."""
+    from sfumato.kinds.ratings.make import anonymize_ratings
+
+    policy = RatingPolicy.from_mapping(asked.policy)
+    original = read_ratings(asked.original, **policy.reading(asked.seed))
+    release = anonymize_ratings(original, policy, progress=asked.progress)
+    results: list[AttackResult] = []
+    for error in dict.fromkeys((float(release.model.epsilon), 0.0)) if asked.attacks else ():
+        played = attack_ratings(original, release, error=error, seed=asked.seed, threads=asked.threads)
+        assert played.after is not None
+        results += _results(played, played.after, release)
+    shown = {"ratings": published.to_frame()}
+    notes = (made_anew(shown, {"ratings": release.to_frame()}, "record"),)
+    return KindEvidence(original.height, results, {}, release.report.figures, notes)
+
+
+def _results(played: RatingAttack, after: ScoringRates, release: RatingRelease) -> Iterator[AttackResult]:
+    """Write what scoring found as results of attacks: of records that stand out, and of sensitive ratings."""
+    error, model = played.knowledge.error, release.model
+    knows = f"{counted(played.knowledge.known, 'rating')} of a person, to within {figure(error)}"
+    bound = 1 / model.k if error >= model.epsilon else None
+    exact = f"the release promises nothing about who knows ratings more exactly than within {figure(model.epsilon)}"
+    notes = () if bound is not None else (exact,)
+    helps = "a larger k or epsilon"
+    goal = "for whom one record stands out, and it is theirs"
+    yield AttackResult("scoring", knows, goal, after.found, after.control, notes=notes, helps=helps, allowed=bound)
+    if after.told is not None:
+        goal = "whose rating of a sensitive issue was named"
+        of_others = after.told_of_control
+        yield AttackResult("sensitive-ratings", knows, goal, after.told, of_others, notes=notes, helps=helps)
 
 
 def _drawn(candidates: NDArray[np.int64], most: int | None, random: np.random.Generator) -> NDArray[np.int64]:

@@ -774,6 +774,8 @@ class RatingKind(OwnKind[RatingStructure, Ratings]):
     numbers: ClassVar = {"rating": pl.Float64}
     optional = frozenset({TIME})
     suppresses = True
+    evidence = "sfumato.kinds.ratings.attack:evidence"
+    release = "sfumato.kinds.ratings.release:RatingRelease"
 
     def read_structure(self, content: Mapping[str, Any]) -> RatingStructure:
         """Read how many records there are, the scale, and the sensitive issues."""

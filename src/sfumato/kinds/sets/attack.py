@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, raise_all
+from sfumato.evaluation.attacks.of_kinds import Asked, KindEvidence, made_anew
 from sfumato.evaluation.attacks.protocol import AttackResult
 from sfumato.kernels.sets import postings, support_of_known
-from sfumato.kinds.sets.check import set_classes
+from sfumato.kinds.sets.check import RECORD, PublishedSets, set_classes
+from sfumato.kinds.sets.policy import SetPolicy
 from sfumato.kinds.sets.release import SetRelease
-from sfumato.kinds.sets.sets import Sets, order_sets
+from sfumato.kinds.sets.sets import Sets, order_sets, read_sets
 from sfumato.numbers import counted
 from sfumato.options import Count, Seed, check_arguments
 from sfumato.rates import Rate
@@ -123,6 +125,20 @@ def attack_sets(
         for count in (most, most + 1)
     )
     return SetAttack(len(people), before, after)
+
+
+def evidence(published: PublishedSets, asked: Asked) -> KindEvidence:
+    """Make the release anew, look for people by items that most or fewest have, and say what was lost."""
+    from sfumato.kinds.sets.make import anonymize_sets
+
+    policy = SetPolicy.from_mapping(asked.policy)
+    original = read_sets(asked.original, **policy.reading())
+    release = anonymize_sets(original, policy, seed=asked.seed, progress=asked.progress)
+    results: list[AttackResult] = []
+    for items in ("any", "rare") if asked.attacks else ():
+        results += attack_sets(original, release, items=items, seed=asked.seed).after
+    figures, notes = release.report.figures, (made_anew(published.tables, release.tables, RECORD),)
+    return KindEvidence(original.height, results, {}, figures, notes)
 
 
 def _result(

@@ -448,6 +448,8 @@ class SetKind(OwnKind[SetStructure, PublishedSets]):
     model = KmAnonymity
     numbers: ClassVar = {RECORD: pl.Int64}
     suppresses = True
+    evidence = "sfumato.kinds.sets.attack:evidence"
+    release = "sfumato.kinds.sets.release:SetRelease"
 
     def read_structure(self, content: Mapping[str, Any]) -> SetStructure:
         """Read how many records there are, the columns beside the sets, and the coarser items."""

@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError
+from sfumato.evaluation.attacks.of_kinds import Asked, KindEvidence, made_anew
 from sfumato.evaluation.attacks.protocol import AttackResult
 from sfumato.kernels.traces import TraceRows
-from sfumato.kinds.traces.check import trace_rows
+from sfumato.kinds.traces.check import TRACE, PublishedTraces, trace_rows
 from sfumato.kinds.traces.grain import read_cell, read_time
+from sfumato.kinds.traces.policy import TracePolicy
+from sfumato.kinds.traces.reading import read_traces
 from sfumato.kinds.traces.release import TraceRelease
 from sfumato.kinds.traces.traces import Traces, order_traces
 from sfumato.numbers import counted, percent
@@ -22,6 +25,7 @@ from sfumato.rates import Rate
 
 _NAME = "known-points"
 _HELPS = "a larger L, up to what attackers may know; coarser places and times"
+_NO_PROMISE = "the release promises nothing about who knows places alone, or what stands around points"
 _HOME, _ANY = "home and work", "any two places"
 _MOST_POINTS = 2_000
 """Points of one victim between which speeds are looked at."""
@@ -160,6 +164,22 @@ def attack_traces(
         others = (*others, *_in_a_row(_Course.of(ordered, release, drawn), shown, own[drawn], known, random))
     places = _known_places(ordered, drawn, release.loss.place_level, random, noise)
     return TraceAttack(len(drawn), before, published, (*others, *_by_places(shown, places, own[drawn])), noise)
+
+
+def evidence(published: PublishedTraces, asked: Asked) -> KindEvidence:
+    """Make the release anew, look for people by points and places, and say what was lost."""
+    from sfumato.kinds.traces.make import anonymize_traces
+
+    policy = TracePolicy.from_mapping(asked.policy)
+    original = read_traces(asked.original, **policy.reading())
+    release = anonymize_traces(original, policy, seed=asked.seed, progress=asked.progress)
+    results: list[AttackResult] = []
+    if asked.attacks:
+        known = release.model.l + 2
+        played = attack_traces(original, release, known=known, seed=asked.seed)
+        results = [*played.published, *(replace(one, notes=(_NO_PROMISE,)) for one in played.original[known:])]
+    figures, notes = release.report.figures, (made_anew(published.tables, release.tables, TRACE),)
+    return KindEvidence(original.height, results, {}, figures, notes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -370,6 +370,8 @@ class TraceKind(OwnKind[TraceStructure, PublishedTraces]):
     model = TracePrivacy
     numbers: ClassVar = {TRACE: pl.Int64}
     suppresses = True
+    evidence = "sfumato.kinds.traces.attack:evidence"
+    release = "sfumato.kinds.traces.release:TraceRelease"
 
     def read_structure(self, content: Mapping[str, Any]) -> TraceStructure:
         """Read how many people there are, and how places and times are written."""

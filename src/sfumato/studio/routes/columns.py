@@ -138,7 +138,8 @@ def show_review(request: Request) -> Response:
 
 def _reviewed(desk: Desk) -> dict[str, Any]:
     found, undecided = desk.reviewed(), desk.draft.undecided
-    beside = {*desk.findings(), *desk.questions()}
+    # What is asked beside a column stands there, and what is not published needs no answer.
+    beside = {*desk.findings(), *desk.questions(), *desk.draft.of_role("identifying"), *desk.draft.of_role(DROPPED)}
     remarks = [each for each in found.findings if not each.columns or not beside.issuperset(each.columns)]
     return {
         "entry": desk.head,

@@ -237,7 +237,11 @@ def database_source(url: str, *, table: str | None = None, query: str | PathLike
     address = address_of(url)
     table = address.table or table
     if (table is None) == (query is None):
-        sentence = "are both named; leave one of them out" if table else "is missing; name one, such as clinic.visits"
+        sentence = (
+            "are both named; leave one of them out"
+            if table
+            else "is missing; name one, such as clinic.visits (--set source.table=NAME)"
+        )
         raise PolicyError(f"table or query {sentence}")
     sql = None if query is None else _sql_in(Path(query))
     with connector(address).reading(address) as session:

@@ -29,7 +29,6 @@ _SHIFTED = b"\x1b$"
 _LONELY = re.compile(r"(?<![^\W\d_])[^\W\d_a-zA-Z](?![^\W\d_])")
 """A letter beyond ASCII that is no part of a word."""
 _HANGUL_SHIFT = b"\x1b$)C"
-_OF_MAINFRAMES = ("cp037", "cp273", "cp500")
 _ASCII_FORMS = (
     ("hz", re.compile(rb"~\{(?:[!-}][!-}])+~\}")),
     ("utf-7", re.compile(rb"[A-Za-z]\+A[OP][0-9A-Za-z]-")),
@@ -160,13 +159,12 @@ def likely_encodings(lines: Iterable[bytes]) -> list[str]:
     sample = b"\n".join(lines)[:_SAMPLE].rpartition(b"\n")[0] or b"\n".join(lines)
     if _SHIFTED in sample:
         return ["iso2022_kr" if _HANGUL_SHIFT in sample else "iso2022_jp"]
-    if _is_of_a_mainframe(sample):
-        return [*_OF_MAINFRAMES]
     tables, rated = _tables(), []
-    for name, script in tables["single"].items():
+    singles = tables["mainframe"] if _is_of_a_mainframe(sample) else tables["single"]
+    for name, script in singles.items():
         text = sample.decode(name, "replace")
         rated.append((max(_rate(text, letters) for letters in tables["languages"][script]), name, text))
-    for name, spans in tables["double"].items():
+    for name, spans in tables["double"].items() if singles is tables["single"] else ():
         try:
             text = sample.decode(name)
         except UnicodeDecodeError:
@@ -175,14 +173,30 @@ def likely_encodings(lines: Iterable[bytes]) -> list[str]:
     found: dict[str, str] = {}
     for _, name, text in sorted(rated, key=lambda each: -each[0]):
         found.setdefault(text, name)
-    return list(found.values())[:_CANDIDATES]
+    names = list(found.values())
+    if all(singles.get(name, _ALIKE[0]) in _ALIKE for name in names[:_CANDIDATES]):
+        # Letters of these lie at the same bytes: the best of each script comes before a second one.
+        scripts = dict.fromkeys(singles.get(name) for name in names)
+        best = [next(name for name in names if singles.get(name) == script) for script in scripts if script in _ALIKE]
+        names = list(dict.fromkeys([*(name for name in names[:_CANDIDATES] if name not in singles), *best, *names]))
+    return names[:_CANDIDATES]
+
+
+_ALIKE = ("cyrillic", "greek", "hebrew", "kazakh")
 
 
 def _is_of_a_mainframe(sample: bytes) -> bool:
-    """Tell whether a text is in EBCDIC: read as such, nearly all of it is letters, digits and signs of ASCII."""
-    text = sample.decode(_OF_MAINFRAMES[0])
-    usual = sum(letter.isascii() and (letter.isprintable() or letter == "\n") for letter in text)
-    return usual > 0.9 * len(text) and sum(byte > 0x7F for byte in sample) > len(sample) / 2
+    """Tell whether a text is in EBCDIC: without line ends, blanks or commas of ASCII, nearly all digits and letters."""
+    if any(mark in sample for mark in (b"\n", b"\r", b" ", b",", b";")):
+        return False
+    if 4 * sum(byte > 0x7F for byte in sample) < len(sample):
+        return False
+    texts = (sample.decode(name, "replace") for name in _tables()["mainframe"])
+    return any(sum(map(_is_usual, text)) > 0.9 * len(text) for text in texts)
+
+
+def _is_usual(letter: str) -> bool:
+    return letter.isalnum() or (letter.isascii() and letter.isprintable()) or letter in "\n\x85"
 
 
 def _rate(text: str, letters: str) -> float:

@@ -100,8 +100,28 @@ def _open(given: Given, *, reader: str, program: str, catalog: Path | None = Non
         declared = _load(given.file, reader, program, encoding=encoding, usecols=[*stars], user_missing=True)[1]
         stars = {name: code for name, code in stars.items() if _is_missing(code, name, declared)}
         labels = {name: found for name, found in labels.items() if name not in stars}
+    # What SPSS calls nominal and gives no labels are codes.
+    nominal = {name for name, measure in metadata.variable_measure.items() if measure == "nominal"} - {*labels, *codes}
+    load = partial(_with_names, load, nominal - {*stars}) if nominal - {*stars} else load
     value_codes = {name: found for name, value_labels in labels.items() if (found := _codes_of(value_labels))}
     return LabelledSource(partial(_with_stars, load, stars) if stars else load, names, labels, value_codes)
+
+
+def _with_names(
+    load: Callable[..., pl.DataFrame], nominal: Collection[str], names: list[str], **more: Any
+) -> pl.DataFrame:
+    """Load columns; whole numbers that name something become text, which is said."""
+    columns = []
+    for column in load(names, **more):
+        whole = whole_where_whole(column) if column.name in nominal and column.dtype.is_float() else column
+        if whole.name in nominal and whole.dtype.is_integer():
+            announce(
+                f"column {whole.name!r} is nominal in the file, and is read as categories; as numbers: "
+                f"--set column.{whole.name}.kind=numeric"
+            )
+            whole = whole.cast(pl.String)
+        columns.append(whole)
+    return pl.DataFrame(columns)
 
 
 def _is_missing(code: Any, name: str, metadata: Any) -> bool:

@@ -43,6 +43,7 @@ from sfumato.table.sources.text_layout import (
     SUM_QUESTION,
     adds_up,
     apart_question,
+    end_mark,
     find_layout,
     first_lines,
     footer_question,
@@ -141,6 +142,9 @@ def open_csv(given: Path | bytes, layout: CsvFormat) -> CsvFile:
         if (wide := wide_encoding(start)) is None:
             if layout.foreign and encoding == _USUAL:
                 refuse_twice(start)
+            if start.startswith(2 * codecs.BOM_UTF8):
+                with file.open() as stream:
+                    return CsvFile(re.sub(rb"\A(?:\xef\xbb\xbf)+", b"", stream.read()))
             return file
         encoding = wide
     content = file.content if isinstance(file.content, bytes) else file.content.read_bytes()
@@ -649,6 +653,10 @@ def csv_source(given: Path | bytes, layout: CsvFormat) -> CsvSource:
         file = CsvFile(re.sub(rb'(?m)^"|"(?=\r?$)', b"", content).replace(b'""', b'"'))
     found = find_layout(file, layout)
     layout, remarks = found.format, [*found.remarks]
+    if layout.foreign and (mark := end_mark(first_lines(file), layout.separator)):
+        with file.open() as stream:
+            file = CsvFile(re.sub(rb"(?m)%s(?=\r?$)" % re.escape(mark.encode()), b"", stream.read()))
+        remarks.append(f"Every line ends with {mark!r}, which was left out.")
     if found.above or layout.footer_lines:
         content = file.content if isinstance(file.content, bytes) else file.content.read_bytes()
         file = CsvFile(trimmed(content, found.above, layout.footer_lines or 0))

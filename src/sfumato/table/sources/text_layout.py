@@ -193,6 +193,15 @@ def without_enclosing(lines: Sequence[str]) -> bool:
     )
 
 
+def end_mark(lines: Sequence[str], separator: str) -> str | None:
+    """Return the sign that ends every line, and stands nowhere else: it is neither a value nor a separator."""
+    shown = [line.rstrip() for line in lines if line.strip()]
+    ends = {line[-1] for line in shown}
+    mark = ends.pop() if len(ends) == 1 else ""
+    is_one = len(shown) > 1 and mark in (";", "|", "\\") and mark != separator
+    return mark if is_one and all(line.count(mark) == 1 for line in shown) else None
+
+
 def rows_apart(lines: Sequence[str]) -> int:
     """Count the lines below the only blank ones among the last lines of a file; zero where there are none, or more."""
     blank = [place for place, line in enumerate(lines) if not line.strip()]
@@ -261,13 +270,31 @@ def names_elsewhere(
             if where or other:
                 return f"the names of the columns stand {' and '.join(filter(None, [where, other]))}"
         fields = [*_fields(line, layout.separator, layout.quote)]
-        if layout.quote != "'" and fields and all(field[:1] == field[-1:] == "'" for field in fields):
+        around = {field[:1] + field[-1:] for field in fields}
+        if layout.quote != "'" and around == {"''"}:
             return 'fields stand between apostrophes: add --set "source.quote=\'"'
+        if layout.quote != "`" and around == {"``"}:
+            return "fields stand between backquotes: add --set 'source.quote=`'"
+        if around <= _PAIRS and fields:
+            return f"fields stand between {' and '.join(around.pop())}; write the file again with plain quotes"
+        if len(fields) == 1 and (mark := _unusual(line, names)) is not None:
+            return f"the columns are parted by {mark!r}; write the file again with a separator such as a comma"
         if len(line.split()) > 1 and _holds(line.split(), names, found):
             return (
                 "the columns are parted by blanks, as those of one width are; write the table again with a separator, "
                 "such as a tab"
             )
+    return None
+
+
+_PAIRS = frozenset({"“”", "„“", "„”", "«»", "»«", "‘’", "‚‘", "「」"})
+
+
+def _unusual(line: str, names: Collection[str]) -> str | None:
+    """Return the sign, of one character or several, that parts some of the names."""
+    for mark in set(re.findall(r"[^\w\s\"',;|]+", line)):
+        if _holds([field.strip() for field in line.split(mark)], names, 0):
+            return str(mark)
     return None
 
 
