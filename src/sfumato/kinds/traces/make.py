@@ -53,7 +53,8 @@ _HELD = 2_000_000
 _MOST_MOVED = 500_000
 """Points of a table in which they are moved: beyond, two moves for each would not be left."""
 _FEW_RUNGS, _RUNGS, _ROUNDS = 12, 30, 100
-"""Levels that points of small tables are tried at first, those that they are moved between, and how often doublets are taken away from everybody afterwards."""
+"""Levels tried at first of small tables, levels that points are moved between, and how often doublets are taken away
+from everybody afterwards."""
 _WARMTH, _CHARGES = (0.1, 0.02), (0.3, 10.0)
 """How much more loss a move may cost, in points, and the charge for a person of a rare combination: first and last."""
 _NEAR = 0.15
