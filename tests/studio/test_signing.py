@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.evidence.content import Decision, read_decisions
+from sfumato.evidence.watch import Decision, read_decisions
 from sfumato.evidence.release_report import receipt
 from studio.desks import ROLES, opened, people
 

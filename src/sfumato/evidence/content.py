@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import import_module, resources
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.anonymizers.clustering.bounds import lower_bound
-from sfumato.errors import InputError, PolicyError, VerificationError
+from sfumato.errors import PolicyError, VerificationError
 from sfumato.evaluation.attacks.placement import place_people
 from sfumato.evaluation.attacks.play import Attacks, attack
 from sfumato.evaluation.attacks.protocol import AttackResult
@@ -25,6 +24,7 @@ from sfumato.evaluation.utility.answers import query_workload
 from sfumato.evaluation.utility.describe import describe
 from sfumato.evaluation.utility.measure import Utility, measure_utility
 from sfumato.evidence.subgroups import starred_shares, suppressed_subgroups
+from sfumato.evidence.watch import Decision
 from sfumato.metrics import Losses
 from sfumato.models import known_model, known_models
 from sfumato.models.checks import Outcome
@@ -44,51 +44,6 @@ from sfumato.release.reports import loss_figures
 from sfumato.release.verify import verify
 from sfumato.table.encoding import encode
 from sfumato.table.table import Table
-from sfumato.whole_files import read_regular_text
-
-
-@dataclass(frozen=True)
-class Decision:
-    """One change of the setup."""
-
-    made: str  # when, in UTC
-    change: str  # what was changed, in words
-    unique: int | None = None  # records of the original that were alone with their quasi-identifying values afterwards
-    loss: float | None = None  # of the release that was made then, as a share
-    by: str | None = None  # who decided it
-    why: str | None = None
-    settings: Mapping[str, str] | None = None  # of the whole policy, each by its path
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, without the settings that stand."""
-        return {key: value for key, value in asdict(self).items() if key != "settings"}
-
-
-def read_decisions(path: Path) -> list[Decision]:
-    """Read decisions from a JSON file: a list of objects with ``made``, ``change`` and, if known, ``unique``, ``loss``.
-
-    Raises ``InputError`` when it is something else.
-    """
-    try:
-        content = json.loads(read_regular_text(path))
-        found = [Decision(**entry) for entry in content]
-    except (OSError, ValueError, TypeError):
-        found = None
-    if found is None or not all(map(_is_one, found)):
-        raise InputError(f"{path}: is no list of decisions with made, change, unique and loss")
-    return found
-
-
-def _is_one(decision: Decision) -> bool:
-    return (
-        isinstance(decision.made, str)
-        and isinstance(decision.change, str)
-        and (decision.unique is None or type(decision.unique) is int)
-        and (decision.loss is None or type(decision.loss) in (int, float))
-        and all(isinstance(text, str | None) for text in (decision.by, decision.why))
-        and isinstance(decision.settings, dict | None)
-    )
-
 
 _DIGITS = 6
 LEAST = 10

@@ -20,7 +20,6 @@ from sfumato.evidence.answers import answers_content
 from sfumato.evidence.content import (
     KINDS,
     LEAST,
-    Decision,
     ReportedRelease,
     ReportOptions,
     columns_content,
@@ -34,7 +33,7 @@ from sfumato.evidence.context import context_content
 from sfumato.evidence.intruder import read_score
 from sfumato.evidence.standards import counts_in_words, standards_content
 from sfumato.evidence.together import joined, publication_of, read_publications
-from sfumato.evidence.watch import review_content
+from sfumato.evidence.watch import Decision, review_content
 from sfumato.numbers import counted, percent
 from sfumato.policy.parts import Context
 from sfumato.policy.policy import Policy

@@ -4,17 +4,59 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from sfumato.errors import InputError, PolicyError
-from sfumato.evidence.content import Decision, read_decisions
 from sfumato.numbers import counted
 from sfumato.policy.file import read_policy
 from sfumato.policy.parts import Context
-from sfumato.whole_files import PRIVATE, write_whole
+from sfumato.whole_files import PRIVATE, read_regular_text, write_whole
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One change of the setup."""
+
+    made: str  # when, in UTC
+    change: str  # what was changed, in words
+    unique: int | None = None  # records of the original that were alone with their quasi-identifying values afterwards
+    loss: float | None = None  # of the release that was made then, as a share
+    by: str | None = None  # who decided it
+    why: str | None = None
+    settings: Mapping[str, str] | None = None  # of the whole policy, each by its path
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, without the settings that stand."""
+        return {key: value for key, value in asdict(self).items() if key != "settings"}
+
+
+def read_decisions(path: Path) -> list[Decision]:
+    """Read decisions from a JSON file: a list of objects with ``made``, ``change`` and, if known, ``unique``, ``loss``.
+
+    Raises ``InputError`` when it is something else.
+    """
+    try:
+        content = json.loads(read_regular_text(path))
+        found = [Decision(**entry) for entry in content]
+    except (OSError, ValueError, TypeError):
+        found = None
+    if found is None or not all(map(_is_one, found)):
+        raise InputError(f"{path}: is no list of decisions with made, change, unique and loss")
+    return found
+
+
+def _is_one(decision: Decision) -> bool:
+    return (
+        isinstance(decision.made, str)
+        and isinstance(decision.change, str)
+        and (decision.unique is None or type(decision.unique) is int)
+        and (decision.loss is None or type(decision.loss) in (int, float))
+        and all(isinstance(text, str | None) for text in (decision.by, decision.why))
+        and isinstance(decision.settings, dict | None)
+    )
 
 
 def log_decision(policy: Path, log: Path, by: str, why: str) -> str:
