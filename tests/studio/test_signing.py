@@ -65,7 +65,9 @@ def test_what_was_decided_is_in_the_internal_report_alone(tmp_path):
     assert "1.23" in page
     assert "How it came to this" not in made.html("public")
     assert made.to_dict("public")["decisions"] == []
-    assert "How it came to this" not in sf.report(folder).html()
+    without = sf.report(folder).html()
+    assert "No log of decisions was given" in without
+    assert "age: &lt;quasi&gt;" not in without
 
 
 @pytest.mark.parametrize(

@@ -169,9 +169,9 @@ def _of_months(texts: pl.Series) -> HierarchySpecification | None:
     names = {text: text.lower().rstrip(".") for text in texts}
     numbers = month_numbers(sorted(names.values()))
     found = {text: int(numbers.get(name, "0")) for text, name in names.items()}
-    # Short ones may be Roman numbers.
+    # Some may be Roman numbers.
     if (
-        any(name.isascii() and len(name) < _SHORTEST_MONTH for name in names.values())
+        any({*name} <= {*"ivx"} for name in names.values())
         or 0 in found.values()
         or len({*found.values()}) < len(found)
     ):
@@ -188,7 +188,7 @@ def _of_education(texts: pl.Series) -> HierarchySpecification | None:
     return None if found is None else groups(found)
 
 
-_SHORTEST_MONTH, _MOST_MONTHS = 3, 12
+_MOST_MONTHS = 12
 _MOST_LABELS = 60
 _MOST_COUNTRIES = 500
 _KNOWN = 0.9

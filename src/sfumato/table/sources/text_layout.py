@@ -292,7 +292,8 @@ _PAIRS = frozenset({"“”", "„“", "„”", "«»", "»«", "‘’", "‚
 
 def _unusual(line: str, names: Collection[str]) -> str | None:
     """Return the sign, of one character or several, that parts some of the names."""
-    for mark in set(re.findall(r"[^\w\s\"',;|]+", line)):
+    marks = {*re.findall(r"[^\w\s\"',;|]+", line)}
+    for mark in sorted(marks, key=lambda each: (-len(each), each)):
         if _holds([field.strip() for field in line.split(mark)], names, 0):
             return str(mark)
     return None
