@@ -398,8 +398,7 @@ class TraceKind(OwnKind[TraceStructure, PublishedTraces]):
         for name, table in tables.items():
             if table.schema[TRACE] != pl.Int64 or (name == VALUES and table.null_count().sum_horizontal()[0]):
                 raise InputError(f"{description.facts[name].file}: something is missing there; it was changed")
-        texts = {name: table.with_columns(pl.exclude(TRACE).cast(pl.String)) for name, table in tables.items()}
-        return assemble_traces(texts, description.structure)
+        return assemble_traces(tables, description.structure)
 
     def recount(self, shown: PublishedTraces, models: Sequence[Any], structure: TraceStructure) -> Verification:
         """Count every combination of doublets that a model speaks of."""
@@ -418,14 +417,22 @@ def assemble_traces(tables: Mapping[str, pl.DataFrame], structure: TraceStructur
     """Put the tables of a release together; ``VerificationError`` when they contradict each other or it."""
     held, count = tables[TABLE], structure.people
     numbers = held[TRACE].to_numpy()
-    if len(np.unique(numbers)) != count or not (held.height and numbers.min() == 1 and numbers.max() == count):
+    if not held.height or numbers.min() != 1 or numbers.max() != count or not np.bincount(numbers)[1:].all():
         raise VerificationError("release.json: counts other people than there are; it was changed")
-    pairs = held.select(PLACE, TIME)
-    if pairs.null_count().sum_horizontal()[0]:
+    place, time = distinct_of(held[PLACE]), distinct_of(held[TIME])
+    if place.missing or time.missing:
         raise VerificationError("a place or time of the published traces is empty; the release was changed")
-    kinds = pairs.unique().sort(PLACE, TIME).with_row_index("\0code")
-    items = pairs.join(kinds, on=[PLACE, TIME], how="left", maintain_order="left")["\0code"].to_numpy()
-    starts, sorted_items = _rows(numbers - 1, items.astype(np.int64), count, "a doublet")
+    codes, times = place.rank_of[place.raw], len(time.values)
+    codes *= times
+    codes += time.rank_of[time.raw]
+    if len(place.values) * times <= 8 * len(codes):
+        occurs = np.zeros(len(place.values) * times, dtype=np.bool_)
+        occurs[codes] = True
+        kinds = np.flatnonzero(occurs)
+        items = (np.cumsum(occurs) - 1)[codes]
+    else:
+        kinds, items = np.unique(codes, return_inverse=True)
+    starts, sorted_items = _rows(numbers - 1, items, count, "a doublet")
     if structure.is_grid:
         _check_centres(held)
     value_starts, values, names = np.zeros(count + 1, dtype=np.int64), np.zeros(0, dtype=np.int32), ()
@@ -437,7 +444,8 @@ def assemble_traces(tables: Mapping[str, pl.DataFrame], structure: TraceStructur
         found = distinct_of(told[structure.sensitive])
         names = tuple(found.values.cast(pl.String).to_list())
         value_starts, values = _rows(of - 1, found.rank_of[found.raw], count, "a value")
-    doublets = tuple(zip(kinds[PLACE].to_list(), kinds[TIME].to_list(), strict=True))
+    names_of = [found.values.cast(pl.String).to_list() for found in (place, time)]
+    doublets = tuple((names_of[0][kind // times], names_of[1][kind % times]) for kind in kinds.tolist())
     how = (structure.is_grid, structure.zone, structure.sensitive)
     return PublishedTraces(starts, sorted_items, doublets, *how, value_starts, values, names, structure.broader)
 
@@ -445,16 +453,19 @@ def assemble_traces(tables: Mapping[str, pl.DataFrame], structure: TraceStructur
 def _rows(
     owners: NDArray[np.int64], codes: NDArray[np.int64], people: int, what: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    order = np.lexsort((codes, owners))
-    whose, these = owners[order], codes[order]
-    if np.any((whose[1:] == whose[:-1]) & (these[1:] == these[:-1])):
+    same = owners[1:] == owners[:-1]
+    if not np.all((owners[1:] > owners[:-1]) | (same & (codes[1:] >= codes[:-1]))):
+        order = np.lexsort((codes, owners))
+        owners, codes = owners[order], codes[order]
+        same = owners[1:] == owners[:-1]
+    if np.any(same & (codes[1:] == codes[:-1])):
         raise VerificationError(f"{what} stands twice in a trace; the release was changed")
-    return np.append(0, np.cumsum(np.bincount(whose, minlength=people))).astype(np.int64), these.astype(np.int32)
+    return np.append(0, np.cumsum(np.bincount(owners, minlength=people))).astype(np.int64), codes.astype(np.int32)
 
 
 def _check_centres(held: pl.DataFrame) -> None:
     """Refuse centres that are not those of their cells: they could say where in it somebody was."""
-    cells = held.select(PLACE, pl.col(NORTH, EAST).fill_null("")).unique()
+    cells = held.select(PLACE, NORTH, EAST).unique().select(pl.all().cast(pl.String).fill_null(""))
     wrong = [row for row in cells.iter_rows() if cell_centre(row[0]) != row[1:]]
     raise_all(VerificationError, ["centres are not those of their cells; the release was changed"] if wrong else [])
 
