@@ -669,6 +669,35 @@ def read_as_text(draw: random.Random, frame: pl.DataFrame) -> object:
         return sf.verify(Path(folder) / "r")
 
 
+def traced(draw: random.Random, frame: pl.DataFrame) -> object:
+    """Make traces anonymous: poles, the other side of the globe, people of one point and of many; and look at them."""
+    north, east = draw.choice((((-90, 90), (-180, 180)), ((89.9, 90), (179.9, 180)), ((46, 46.01), (14, 14.01))))
+    stamp = "2026-03-{:02}T{:02}:00"
+    rows = [
+        (
+            who,
+            draw.uniform(*north),
+            draw.uniform(*east),
+            stamp.format(draw.choice((1, 8, 29)), draw.randrange(24)),
+            ill,
+            own,
+        )
+        for who in range(draw.choice((1, 8, 25)))
+        for ill, own in draw.choices((("a", None), ("b", None), ("b", 4)), k=draw.choice((1, 2, 6)))
+    ]
+    names = ["who", "north", "east", "when", "ill", "own"]
+    grain = sf.traces.TraceGrain(draw.choice((2.0**-14, 0.25, 1.0)), draw.choice((1, 24, 168)))
+    traces = sf.traces.read_traces(
+        pl.DataFrame(rows, schema=names, orient="row"), person="who", place=("north", "east"), time="when", zone="UTC",
+        sensitive="ill", wished_k=draw.choice((None, "own")), grain=grain,
+    )  # fmt: skip
+    sf.traces.check_traces(traces, 4)
+    model = sf.traces.TracePrivacy(draw.choice((1, 2, 3)), draw.choice((1, 2, 3, 4)), draw.choice((1, 1, 0.5)))
+    release = sf.traces.anonymize_traces(traces, model, suppression_limit=0.9, seed=1)
+    sf.traces.trace_utility(traces, release, seed=1)
+    return sf.traces.attack_traces(traces, release, noise=draw.choice((0, 0.3)), seed=1)
+
+
 DOORS: tuple[tuple[float, Door], ...] = (
     (20, solved),
     (6, generalized_rarely),
@@ -678,6 +707,7 @@ DOORS: tuple[tuple[float, Door], ...] = (
     (2.5, in_sets),
     (2, published),
     (1.5, starred),
+    (1, traced),
     (0.7, populated),
     (0.3, measured_apart),
     (0.25, grown),
@@ -703,6 +733,7 @@ SELDOM: tuple[Door, ...] = (
     grown_often,
     measured_apart,
     populated,
+    traced,
     wished,
 )
 """Doors to kernels that few others reach: half of the tables take them in turn."""

@@ -507,7 +507,8 @@ def anonymize_traces(
     wanted = policy.to_model()
     raise_all(PolicyError, _unfitting(traces, policy, wanted))
     if traces.height < wanted.k:
-        raise UnsatisfiableError(f"there are {counted(traces.height, 'person')}, fewer than K = {wanted.k}; lower it")
+        there = f"there {'is' if traces.height == 1 else 'are'} {counted(traces.height, 'person')}"
+        raise UnsatisfiableError(f"{there}, fewer than K = {wanted.k}; lower it")
     told = progress or shown
     ordered, origin = order_traces(traces)
     homes = ordered.home_points()
