@@ -541,7 +541,7 @@ def _attacks(attacks: Mapping[str, Any] | None) -> list[str]:
         ]
     beyond = [result for result in beating if not result["is_allowed"]]
     more = f"; not within any promise: {_names(beyond)}" if beyond else ", all within what is promised"
-    return [f"{len(beating)} of {sentence} do better than guessing{more}{doubt}."]
+    return [f"{len(beating)} of {sentence} {'does' if len(beating) == 1 else 'do'} better than guessing{more}{doubt}."]
 
 
 def _names(results: Sequence[Mapping[str, Any]]) -> str:
