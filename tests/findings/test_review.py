@@ -99,12 +99,14 @@ def test_rows_without_values_and_totals_are_counted(tmp_path: Path) -> None:
         "Total,2970,7770",
         "NA,NA,NA",
         "NA,NA,NA",
+        ",,",
     ]
     (tmp_path / "wards.csv").write_text("\n".join(lines) + "\n")
     reviewed = sf.review(tmp_path / "wards.csv", reading=sf.Reading(missing="NA"))
     found = {finding.name: finding.counts for finding in reviewed.findings}
     assert found["empty-rows"] == {"records": 2}
     assert found["totals"] == {"records": 1}
+    assert "1 row of nothing but separators was left out." in str(reviewed)
 
 
 def test_typed_columns_are_reviewed_alike() -> None:

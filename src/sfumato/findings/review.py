@@ -876,7 +876,7 @@ _WORDING: dict[str, Callable[[tuple[str, ...], Counter[str], str, str], _Worded]
     "codes": _word_codes,
     "orders": _word_orders,
 }
-NAMES = (*_WORDING, "empty-rows", "totals")
+NAMES = (*_WORDING, "source", "empty-rows", "totals")
 """What findings are called."""
 
 
@@ -884,7 +884,8 @@ NAMES = (*_WORDING, "empty-rows", "totals")
 
 
 def _of_rows(table: RawTable, profiles: Sequence[Profile]) -> Iterator[Finding]:
-    """Count records without any value, and records that seem to add up the others."""
+    """Say how the source was read; count records without any value, and records that seem to add up the others."""
+    yield from (Finding("source", (), Severity.REMARK, remark) for remark in table.remarks)
     empty = _empty_records(table)
     if empty:
         yield Finding(

@@ -548,12 +548,9 @@ class CsvSource:
         for number, column in zip(self.unnamed, columns[len(names) :], strict=True):
             if not column.cast(pl.String).fill_null("").is_in([""]).all():
                 raise InputError(f"column {number + 1} has no name, but holds values; name it in the first row")
-        what = (
-            "with the names again, or of nothing but separators, were"
-            if self._repeats_names
-            else "of nothing but separators were"
-        )
-        remark = f"{counted(len(dropped), 'row')} {what} left out."
+        again = "with the names again, or " if self._repeats_names else ""
+        were = "was" if len(dropped) == 1 else "were"
+        remark = f"{counted(len(dropped), 'row')} {again}of nothing but separators {were} left out."
         if dropped and remark not in self.remarks:
             self.remarks.append(remark)
         return [column.alias(name) for column, name in zip(columns, names, strict=False)]
