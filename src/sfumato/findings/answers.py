@@ -71,12 +71,6 @@ def in_order(table: Table, among: Collection[str] | None = None) -> Table:
     return replace(table, schema=schema, remarks=(*table.remarks, *remarks))
 
 
-def orders_of(schema: Schema) -> dict[str, tuple[str, ...]]:
-    """Return the orders of quasi-identifying labels."""
-    quasi = schema.quasi_identifying
-    return {name: tuple(map(str, of.domain or ())) for name, of in quasi.items() if of.kind is Kind.ORDERED}
-
-
 def _own_order(table: Table, name: str, labels: pl.Series) -> tuple[str, ...] | None:
     occurring = {*labels.cast(pl.String)}
     order = tuple(label for label in table.orders.get(name, ()) if label in occurring)

@@ -229,18 +229,6 @@ class Policy(WholePolicy):
         """
         return _helpful(super().json_schema())
 
-    def in_order(self, orders: Mapping[str, Sequence[str] | None]) -> Policy:
-        """Return the policy with orders of labels that were found in columns of which it says nothing."""
-        quasi = {
-            name: column.model_copy(update={"kind": "ordered", "domain": tuple(orders[name] or ())})
-            if column.kind is None and orders.get(name)
-            else column
-            for name, column in self.columns.quasi_identifying.items()
-        }
-        if quasi == self.columns.quasi_identifying:
-            return self
-        return self.model_copy(update={"columns": self.columns.model_copy(update={"quasi_identifying": quasi})})
-
     def to_mapping(self) -> dict[str, Any]:
         """Return plain values; :meth:`from_mapping` makes an equal policy of them."""
         mapping = self.model_dump(mode="json", by_alias=True, exclude_none=True, serialize_as_any=True)

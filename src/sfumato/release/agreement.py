@@ -80,14 +80,6 @@ class PublishedPolicy:
         except (PolicyError, KeyError, TypeError, AttributeError):
             return False
 
-    def ordered(self) -> set[str]:
-        """Return the columns whose labels it cut in an order; none if it cannot be read."""
-        try:
-            quasi = self.content["columns"]["quasi-identifying"]
-            return {name for name, column in quasi.items() if column.get("kind") == Kind.ORDERED}
-        except (PolicyError, KeyError, TypeError, AttributeError):
-            return set()
-
     def algorithm(self) -> tuple[str, dict[str, Any]] | None:
         """Return the name of the anonymizer and its settings, as a program writes them; None where none can be read."""
         try:

@@ -587,9 +587,8 @@ class TaskOnDisk:
         if isinstance(self.policy.to_anonymizer(), Anonymizer):
             opened = replace(opened, reading=replace(opened.reading, order_of=safe_order))
         large = self.coded(opened, spill)
-        # The number of records decides what auto takes, and is known from here on, as are orders of labels.
-        orders = {each.attribute.name: each.attribute.order for each in large.quasi_identifying}
-        object.__setattr__(self, "policy", with_choice(self.policy, large.height).in_order(orders))
+        # The number of records decides what auto takes, and is known from here on.
+        object.__setattr__(self, "policy", with_choice(self.policy, large.height))
         passing = passing_notes(large, large.names)
         numbers = (each.attribute for each in large.quasi_identifying if each.attribute.is_numeric)
         kinds = {attribute.name: attribute.kind for attribute in numbers if attribute.order is None}

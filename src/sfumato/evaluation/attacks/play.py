@@ -654,6 +654,16 @@ _Given = TypeVar("_Given")
 Read = TypeVar("Read")
 
 
+def _columns_of_ranges(published: Published) -> set[str]:
+    """Return the columns of which a label is a range."""
+    return {
+        name
+        for frame in published.tables.values()
+        for name, labels in frame.to_dict().items()
+        if labels.dtype != pl.Boolean and labels.unique().cast(pl.String).str.contains(r"^\[.*\.\..*\]$").any()
+    }
+
+
 def _target_of(
     release: object,
     original: object,
@@ -691,7 +701,7 @@ def _target_of(
     if len(errors) > before or opened is None or people is None:
         return None
     # Whoever has the table finds the order as the release did.
-    people = in_order(people, opened.policy.ordered())
+    people = in_order(people, _columns_of_ranges(opened.published))
     return Target(
         published=opened.published,
         original=people,

@@ -266,9 +266,10 @@ def grid(request: Request) -> Response:
 def _sheet(desk: Desk, of: str, name: str, by: str) -> TablePage:
     if of == "original":
         return desk.sheet
-    _, opened = desk.release(whole(of, "of"))
+    number = whole(of, "of")
     if by == "class":
-        return desk.by_class(int(of))
+        return desk.by_class(number)
+    _, opened = desk.release(number)
     tables = opened.published.tables
     if name not in tables:
         name = next(iter(tables))
