@@ -7,7 +7,6 @@ its own questions before.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Protocol, Self
 
 import numpy as np
@@ -15,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import SchemaError
-from sfumato.findings.meaning import FEWEST, Values, safe_order
+from sfumato.findings.meaning import Values
 from sfumato.findings.review import (
     NAMES,
     STOPPING,
@@ -27,11 +26,10 @@ from sfumato.findings.review import (
     profile_of_typed,
     removal,
 )
-from sfumato.table.columns import ValueReading, remark_on_order
+from sfumato.table.columns import ValueReading
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.identification import Look, sort_by_name
-from sfumato.table.schema import Kind, Schema, is_order
-from sfumato.table.table import Table
+from sfumato.table.schema import Kind, Schema
 
 _AS_WRITTEN = ValueReading(missing=("",), strip=True, is_text=True)
 """How columns that are published unchanged are read, to judge them."""
@@ -51,31 +49,6 @@ class OpenFindings(SchemaError):
         for finding in sorted(findings, key=lambda one: one.name == "spellings"):
             error.answers = {**dict.fromkeys(finding.columns, finding.answers[0].option), **error.answers}
         return error
-
-
-def in_order(table: Table, among: Collection[str] | None = None) -> Table:
-    """Declare the order of quasi-identifying labels that have a plain one, of all columns or `among` some.
-
-    A frame's own order of categories counts, unless it is that of the alphabet, which says nothing. Cost O(n) a column.
-    """
-    declared = table.schema.quasi_identifying
-    quasi = dict(declared)
-    for name in quasi if among is None else [name for name in quasi if name in among]:
-        if table.kinds[name] is Kind.CATEGORICAL and quasi[name].kind is None:
-            labels = table.frame[name].unique().drop_nulls()
-            quasi[name] = quasi[name].in_order(Kind.CATEGORICAL, _own_order(table, name, labels) or safe_order(labels))
-    remarks = [remark_on_order(name) for name, attribute in quasi.items() if attribute != declared[name]]
-    if not remarks:
-        return table
-    schema = replace(table.schema, quasi_identifying=quasi)
-    return replace(table, schema=schema, remarks=(*table.remarks, *remarks))
-
-
-def _own_order(table: Table, name: str, labels: pl.Series) -> tuple[str, ...] | None:
-    occurring = {*labels.cast(pl.String)}
-    order = tuple(label for label in table.orders.get(name, ()) if label in occurring)
-    is_said = len(order) >= FEWEST and len(order) == len(occurring) and list(order) != sorted(order)
-    return order if is_said and is_order(order) else None
 
 
 class ReadTable(Protocol):
@@ -154,11 +127,8 @@ def remarks_on(
     `columns`: what the codes of each mean, and how many records have each code, integers (cardinality,). Cost O(d log
     d) for the d values of each.
     """
-    coded = [*columns]
-    profiles = [profile_of_typed(_values(attribute, counts)) for attribute, counts in coded]
-    in_order = {attribute.name for attribute, _ in coded if attribute.order is not None}
-    found = [each for each in judged(profiles, schema, promised)[1] if each.severity is Severity.REMARK]
-    return tuple(each for each in found if each.name != "orders" or not in_order.intersection(each.columns))
+    profiles = [profile_of_typed(_values(attribute, counts)) for attribute, counts in columns]
+    return tuple(each for each in judged(profiles, schema, promised)[1] if each.severity is Severity.REMARK)
 
 
 def _values(attribute: EncodedAttribute, counts: NDArray[np.integer]) -> Values:

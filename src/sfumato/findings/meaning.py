@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sfumato.findings.words import names_of, scales
 from sfumato.hierarchy.education import education_ranks, words_of
 from sfumato.table.identification import Look, Sort, name_in_words, sort_by_name
-from sfumato.table.schema import Kind, is_order
+from sfumato.table.schema import Kind
 
 # Orders of labels: which labels are steps of one scale, and in which order.
 
@@ -307,24 +307,6 @@ _RULES: tuple[tuple[_Rule, str], ...] = (
     (_by_rates, "the labels say how often something is"),
     (_by_education, "the labels are levels of education"),
 )
-
-
-_SAFE = (_by_numbers, _by_signs, _by_words, _by_degrees, _by_rates)
-"""Rules that hardly ever take names for steps: a list of names may be numbered, and schools are ranked in many ways."""
-
-
-def safe_order(labels: pl.Series) -> tuple[str, ...] | None:
-    """Return the order in which labels are cut unless somebody says otherwise; None where none is beyond doubt."""
-    if not FEWEST <= len(labels) <= _MOST_LABELS:
-        return None
-    texts = sorted(labels.cast(pl.String).to_list())
-    words = [words_of(label) for label in texts]
-    for rank in _SAFE:
-        ranks = rank(texts, words)
-        if ranks is not None and len(set(ranks)) == len(ranks):
-            order = tuple(label for _, label in sorted(zip(ranks, texts, strict=True)))
-            return order if is_order(order) else None
-    return None
 
 
 class Meaning(StrEnum):

@@ -854,7 +854,7 @@ def _word_codes(columns: tuple[str, ...], counts: Counter[str], key: str, detail
 
 def _word_orders(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
     path = f"column.{columns[0]}"
-    return "The labels seem to have an order. One beyond doubt is cut; others become sets, which may skip a step.", (
+    return "The labels seem to have an order. As categories they are published as sets, which may skip a step.", (
         Answer(
             "Cut them in their order, which sfumato init writes down",
             f"--set {path}.kind=ordered --set {path}.domain=LOWEST,NEXT,HIGHEST",

@@ -21,7 +21,6 @@ from sfumato.classes.generalized import Form, GeneralizedTable, class_as_read
 from sfumato.classes.partition import Partition, group_records
 from sfumato.classes.people import largest_of, statistics_of
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError, VerificationError, raise_all
-from sfumato.findings.answers import in_order
 from sfumato.findings.review import Finding
 from sfumato.former import FormerAnonymize, settings_of_call
 from sfumato.metrics import Losses, measure_losses
@@ -720,9 +719,6 @@ def anonymize(
     arguments = Arguments(models, anonymizer, recoding, suppression_limit, refine, people, withstand)
     whole_policy = policy_of_call(table, arguments, policy, seed)
     rows, everybody = rows_and_population(table, whole_policy, population, subset)
-    if everybody is None and isinstance(whole_policy.to_anonymizer(), Anonymizer):
-        # The policy says nothing of it: an order that was found is one of labels of which some may not be published.
-        rows = in_order(rows)
     return beating(
         progress,
         "starting",

@@ -24,7 +24,6 @@ from sfumato.engines.disk import BLOCK, PublishedColumns, PublishedParts, Solved
 from sfumato.engines.disk_dealt import CountedParts, DealtParts, ordered_columns
 from sfumato.errors import PolicyError, VerificationError, raise_all
 from sfumato.findings.answers import remarks_on, severe_findings
-from sfumato.findings.meaning import safe_order
 from sfumato.findings.review import Finding
 from sfumato.metrics import Losses, measure_losses
 from sfumato.metrics.cell_losses import peoples_penalty
@@ -584,8 +583,6 @@ class TaskOnDisk:
 
     def released(self, opened: OpenedFile, spill: Path) -> ReleaseOnDisk:
         """Encode, solve, write and recount; the folder gets its name only when every promise holds."""
-        if isinstance(self.policy.to_anonymizer(), Anonymizer):
-            opened = replace(opened, reading=replace(opened.reading, order_of=safe_order))
         large = self.coded(opened, spill)
         # The number of records decides what auto takes, and is known from here on.
         object.__setattr__(self, "policy", with_choice(self.policy, large.height))

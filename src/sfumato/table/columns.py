@@ -694,14 +694,6 @@ def remark_on_codes(name: str, known: pl.Series) -> str | None:
     )
 
 
-def remark_on_order(name: str) -> str:
-    """Tell of labels that were cut in an order that nobody declared."""
-    return (
-        f"Column {name!r}: its labels are steps in an order, and were cut in it. To publish sets instead: "
-        f"{_as_text_option(name)}."
-    )
-
-
 def digits_each(known: pl.Series) -> int | None:
     """Return the length, three or more, of whole numbers that all have it, if there are ten of them at least."""
     if (_one_length(known.head(_SAMPLE)) or 0) < _SHORT_CODE:
@@ -862,8 +854,6 @@ class ValueReading:
     form: WrittenForm = PLAIN  # how numbers and dates are written
     asks: bool = False  # whether text that seems to be meant as numbers or dates is an error that says what to declare
     codes: Collection[str] = ()  # columns in which numbers that look like codes are asked about, too
-    # finds the order of labels of which nothing was declared; None: they are categories
-    order_of: Callable[[pl.Series], tuple[str, ...] | None] | None = None
 
     def of(self, name: str) -> ValueReading:
         """Return how the values of one column are read."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
@@ -127,13 +127,6 @@ class Attribute:
             listed = [self.missing] if isinstance(self.missing, str) else self.missing
             object.__setattr__(self, "missing", _names(listed, "missing", problems, "texts"))
         raise_all(SchemaError, problems)
-
-    def in_order(self, kind: Kind, order: tuple[str, ...] | None) -> Attribute:
-        """Return this with an order that its labels, read as `kind`, have by themselves, where nothing was declared."""
-        declared = (self.kind, self.hierarchy, self.domain, self.spellings) != (None, None, None, None)
-        if order is None or kind is not Kind.CATEGORICAL or declared or self.form != WrittenForm():
-            return self
-        return replace(self, kind=Kind.ORDERED, domain=order)
 
     @property
     def form(self) -> WrittenForm:

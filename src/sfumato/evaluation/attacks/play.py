@@ -23,7 +23,6 @@ from sfumato.evaluation.attacks.people import is_number_known, records_in_words
 from sfumato.evaluation.attacks.posterior import sensitive_of
 from sfumato.evaluation.attacks.protocol import Attack, AttackResult, Counted, RecordsKnown, RowsOfPeople, Target
 from sfumato.evaluation.attacks.verdicts import Verdict
-from sfumato.findings.answers import in_order
 from sfumato.notebook import (
     BAD,
     GOOD,
@@ -654,16 +653,6 @@ _Given = TypeVar("_Given")
 Read = TypeVar("Read")
 
 
-def _columns_of_ranges(published: Published) -> set[str]:
-    """Return the columns of which a label is a range."""
-    return {
-        name
-        for frame in published.tables.values()
-        for name, labels in frame.to_dict().items()
-        if labels.dtype != pl.Boolean and labels.unique().cast(pl.String).str.contains(r"^\[.*\.\..*\]$").any()
-    }
-
-
 def _target_of(
     release: object,
     original: object,
@@ -700,8 +689,6 @@ def _target_of(
         errors.append(InputError(*problems))
     if len(errors) > before or opened is None or people is None:
         return None
-    # Whoever has the table finds the order as the release did.
-    people = in_order(people, _columns_of_ranges(opened.published))
     return Target(
         published=opened.published,
         original=people,

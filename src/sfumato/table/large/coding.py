@@ -27,7 +27,6 @@ from sfumato.table.columns import (
     kept_column,
     read_attribute,
     refuse_nested,
-    remark_on_order,
     strange_values,
     with_missing,
 )
@@ -254,10 +253,7 @@ def coded_column(raw: RawValues, declared: Attribute, reading: ValueReading, ord
     """Return a column of the numbers that :func:`sfumato.table.encoding.encode` gives; raises as reading it whole."""
     typed_values = _typed(raw, declared, reading.of(raw.values.name))
     values, kind = typed_values.values, typed_values.kind
-    distinct, remarks, said = _distinct(values, raw), typed_values.remarks, declared
-    if reading.order_of is not None and order == "frequency":
-        declared = said.in_order(kind, reading.order_of(distinct.values))
-        remarks += (remark_on_order(raw.values.name),) if declared != said else ()
+    distinct = _distinct(values, raw)
     attribute, code_of_number = encoded_attribute(raw.values.name, kind, declared, distinct, order)
     code_of = code_of_number[distinct.raw]
     occurrences = np.bincount(code_of, weights=raw.counts, minlength=attribute.size + 1).astype(np.int64)
@@ -269,7 +265,7 @@ def coded_column(raw: RawValues, declared: Attribute, reading: ValueReading, ord
     typed = typed.scatter(code_of[one_each], values.gather(one_each)) if len(one_each) else typed
     values = typed.alias(raw.values.name)
     raws = None if raw.numbered else raw.values
-    return CodedColumn(attribute, values, occurrences[: attribute.cardinality], code_of, raws, remarks)
+    return CodedColumn(attribute, values, occurrences[: attribute.cardinality], code_of, raws, typed_values.remarks)
 
 
 def _typed(raw: RawValues, declared: Attribute, reading: ValueReading) -> TypedColumn:
