@@ -44,9 +44,10 @@ class Auto(Checked):
     -----
     *Guarantee.* That of the anonymizer that is taken, which the policy of the release names.
 
-    *Choice.* By the numbers of records and columns and the policy alone: up to 50,000 :class:`KMember`, above :class:`Mondrian` with
-    cuts anywhere. Whatever cannot do all that the policy asks is passed over. Neither the engine nor memory, threads or
-    time decide, and effort is counted in tries: the same records give the same release everywhere.
+    *Choice.* By the numbers of records and columns and the policy alone: up to 50,000 records :class:`KMember`, above
+    :class:`Mondrian` with cuts anywhere. Whatever cannot do all that the policy asks is passed over. Neither the engine
+    nor memory, threads or time decide, and effort is counted in tries: the same records give the same release
+    everywhere.
 
     *Effort of k-member.* Blocks of at most 10^8 / n records, but 2,000 or more; 244 changes proposed for each record
     up to 160,000 quasi-identifying cells, 100 up to 400,000, 28 above; 25,000 in all, and 100 for each at most, where
