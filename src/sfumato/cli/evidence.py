@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
-from sfumato.cli.options import OUTPUT, AsJson, Hierarchies, Overwrite, Panel, PolicyFile, Quiet, ReleasePlace, Settings
+from sfumato.cli.options import (
+    OUTPUT,
+    AsJson,
+    Hierarchies,
+    Overwrite,
+    Panel,
+    PolicyFile,
+    Quiet,
+    ReleasePlace,
+    Settings,
+    argument,
+)
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar
 from sfumato.errors import InputError, raise_all
@@ -183,7 +194,9 @@ class Page:
 
 
 def report(
-    release: ReleasePlace,
+    release: Annotated[
+        str, argument("RELEASE|FILE", "Folder of a release, the URL of a database, or a table that others published.")
+    ],
     compared: Compared = Compared(),
     policy: PolicyFile = None,
     decisions: Annotated[
@@ -239,7 +252,7 @@ def _given(
     from sfumato.cli.released import policy_file
     from sfumato.cli.settings import Setting
     from sfumato.cli.words import Words, policy_of
-    from sfumato.evidence.of_kinds import is_own
+    from sfumato.evidence.of_kinds import is_file, is_own
 
     if is_own(release):
         needless = {"--control": compared.control, "--hierarchies": hierarchies, "--set": settings}
@@ -247,7 +260,14 @@ def _given(
         raise_all(InputError, wrong)
         return {"original": compared.original, "policy": policy, "threads": compared.threads}
     threads = [] if compared.threads is None else [Setting(("threads",), compared.threads, "--threads")]
-    words = Words(policy=policy_file(release, policy), hierarchies=hierarchies, settings=[*(settings or ()), *threads])
+    file = is_file(release)
+    if file and (policy is None or compared.original is None):
+        raise InputError(f"{release}: is a file; name the --original, and the --policy that says what its columns are")
+    words = Words(
+        policy=policy if file else policy_file(release, policy),
+        hierarchies=hierarchies,
+        settings=[*(settings or ()), *threads],
+    )
     meant = policy_of(words)
     return {
         "original": _read(meant, compared.original),
@@ -266,8 +286,9 @@ def _read(policy: Policy, file: str | None) -> Table | None:
 def _problems(release: str, compared: Compared, page: Page) -> list[str]:
     """Check, before the work, whether it can be done and its result be written."""
     from sfumato.cli.released import release_problem
+    from sfumato.evidence.of_kinds import is_file
 
-    problem = release_problem(release)
+    problem = None if is_file(release) else release_problem(release)
     problems = [problem] if problem else []
     if compared.control is not None and compared.original is None:
         problems.append("--control: is used only with --original; give both, or leave it out")
