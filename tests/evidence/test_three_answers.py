@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.evidence.answers import QUESTIONS
+from sfumato.evidence.content import QUESTIONS
 from sfumato.registry import OWN_KINDS, loaded
 
 TABLES = {"columns": {"quasi-identifying": ["a"]}, "models": [{"name": "k-anonymity", "k": 2}]}

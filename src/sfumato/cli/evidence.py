@@ -104,7 +104,7 @@ def log(
     Call it whenever the policy was changed. sfumato evidence write --decisions FILE shows the log, and refuses a policy
     that was changed after the last entry. The time is that of your clock.
     """
-    from sfumato.evidence.watch import log_decision
+    from sfumato.evidence.context import log_decision
 
     say(log_decision(policy, to, by, why))
 
@@ -202,8 +202,8 @@ def report(
     A release that breaks a promise or was changed is refused. Without --original, the page says only what the release
     itself shows. The policy is the release's own unless --policy names the one that made it.
     """
+    from sfumato.evidence.context import log_problem, read_decisions
     from sfumato.evidence.release_report import report as make_report
-    from sfumato.evidence.watch import log_problem, read_decisions
 
     raise_all(InputError, _problems(release, compared, page))
     log = [] if decisions is None else read_decisions(decisions)

@@ -16,12 +16,12 @@ from typing import Any, Literal, get_args
 from sfumato.drawing import COLOURS, canvas, canvases, svg_of
 from sfumato.errors import InputError, PolicyError, raise_all, write_errors
 from sfumato.evaluation.attacks.verdicts import IN_WORDS, Verdict
-from sfumato.evidence.answers import answers_content
 from sfumato.evidence.content import (
     KINDS,
     LEAST,
     ReportedRelease,
     ReportOptions,
+    answers_content,
     columns_content,
     promise_in_words,
     refuse_broken,
@@ -29,11 +29,9 @@ from sfumato.evidence.content import (
     report_content,
     report_limits,
 )
-from sfumato.evidence.context import context_content
+from sfumato.evidence.context import Decision, context_content, review_content
 from sfumato.evidence.intruder import read_score
 from sfumato.evidence.standards import counts_in_words, standards_content
-from sfumato.evidence.together import joined, publication_of, read_publications
-from sfumato.evidence.watch import Decision, review_content
 from sfumato.numbers import counted, percent
 from sfumato.policy.parts import Context
 from sfumato.policy.policy import Policy
@@ -253,6 +251,8 @@ def _own_report(
 
 def _together(subject: ReportedRelease, lists: Sequence[str | Path]) -> dict[str, Any] | None:
     """Join the release with all that the lists name; None where there is no list."""
+    from sfumato.evidence.together import joined, publication_of, read_publications
+
     if not lists:
         return None
     if subject.original is None:
