@@ -10,7 +10,9 @@ import pytest
 
 import sfumato as sf
 from sfumato.evidence.content import QUESTIONS
+from sfumato.evidence.of_kinds import _joined
 from sfumato.registry import OWN_KINDS, loaded
+from sfumato.series.attacks import Played, attack_releases
 
 TABLES = {"columns": {"quasi-identifying": ["a"]}, "models": [{"name": "k-anonymity", "k": 2}]}
 CONTEXT = """
@@ -160,3 +162,29 @@ def test_a_file_with_names_or_unknown_columns_is_refused_and_values_at_random_ar
     assert answers(found)["singling out"]["is_played"]
     with pytest.raises(sf.InputError, match="give the original and a policy"):
         sf.report(file)
+
+
+def test_a_series_is_answered_by_what_joins_its_releases(tmp_path):
+    original, _ = people(tmp_path)
+    months = []
+    for number, rows in enumerate((slice(0, 30), slice(30, 45), slice(45, 60)), 1):
+        months.append(tmp_path / f"month-{number}.csv")
+        months[-1].write_text("\n".join([(lines := original.read_text().splitlines())[0], *lines[1:][rows]]) + "\n")
+    policy = sf.Policy.from_mapping(FOREIGN)
+    series = sf.Series.start(tmp_path / "series", policy, table=months[0], key="name")
+    for month in months[1:]:
+        series.append(month)
+    made = sf.report(tmp_path / "series", months, policy=policy, seed=1)
+    found = answers(made.to_dict())["linkability"]
+    twin = attack_releases(series.releases, months, policy)
+    assert {(one["attack"], one["success"]["people"], one["success"]["successes"]) for one in found["played"]} == {
+        (f"series: {one.attack}", one.cases, one.below) for one in twin.played if one.cases
+    }
+    assert found["sentence"] == "None of 5 attacks does better than guessing."
+    assert made.content["records"] == {"original": 60, "published": 60}
+    assert "last of 3 releases" in made.to_dict("public")["limits"][0]
+    with pytest.raises(sf.InputError, match="is a series; give the policy"):
+        sf.report(tmp_path / "series")
+    # Where rows are fewer than promised, the attack succeeds, whatever its interval.
+    fallen = _joined(Played("tracing", 50, 1, 1, below=1), twin)
+    assert (fallen.verdict, fallen.is_allowed) == ("succeeds", False)

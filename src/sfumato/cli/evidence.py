@@ -156,7 +156,10 @@ MEASURED = Panel("What is measured")
 class Compared:
     """What a release is compared with, and how."""
 
-    original: Annotated[str | None, MEASURED("The table that the release was made from.", "FILE")] = None
+    original: Annotated[
+        list[str] | None,
+        MEASURED("The table that the release was made from; of a series who came with each release, repeated.", "FILE"),
+    ] = None
     control: Annotated[str | None, MEASURED("People who were not in the data, for attacks.", "FILE")] = None
     earlier: Annotated[
         list[str] | None,
@@ -252,17 +255,18 @@ def _given(
     from sfumato.cli.released import policy_file
     from sfumato.cli.settings import Setting
     from sfumato.cli.words import Words, policy_of
-    from sfumato.evidence.of_kinds import is_file, is_own
+    from sfumato.evidence.of_kinds import is_file, is_own, is_series
 
+    original = compared.original[0] if compared.original else None
     if is_own(release):
         needless = {"--control": compared.control, "--hierarchies": hierarchies, "--set": settings}
         wrong = [f"{name}: is for releases of tables; leave it out" for name, one in needless.items() if one]
         raise_all(InputError, wrong)
-        return {"original": compared.original, "policy": policy, "threads": compared.threads}
+        return {"original": original, "policy": policy, "threads": compared.threads}
     threads = [] if compared.threads is None else [Setting(("threads",), compared.threads, "--threads")]
-    file = is_file(release)
-    if file and (policy is None or compared.original is None):
-        raise InputError(f"{release}: is a file; name the --original, and the --policy that says what its columns are")
+    file = is_file(release) or is_series(release)
+    if file and (policy is None or original is None):
+        raise InputError(f"{release}: name the --original, and the --policy that says what its columns are")
     words = Words(
         policy=policy if file else policy_file(release, policy),
         hierarchies=hierarchies,
@@ -270,7 +274,7 @@ def _given(
     )
     meant = policy_of(words)
     return {
-        "original": _read(meant, compared.original),
+        "original": compared.original if is_series(release) else _read(meant, original),
         "control": _read(meant.beside(compared.control), compared.control),
         "policy": meant if policy else None,
         "threads": meant.threads,
@@ -286,10 +290,12 @@ def _read(policy: Policy, file: str | None) -> Table | None:
 def _problems(release: str, compared: Compared, page: Page) -> list[str]:
     """Check, before the work, whether it can be done and its result be written."""
     from sfumato.cli.released import release_problem
-    from sfumato.evidence.of_kinds import is_file
+    from sfumato.evidence.of_kinds import is_file, is_series
 
-    problem = None if is_file(release) else release_problem(release)
+    problem = None if is_file(release) or is_series(release) else release_problem(release)
     problems = [problem] if problem else []
+    if len(compared.original or ()) > 1 and not is_series(release):
+        problems.append("--original: is one table; only a series has several")
     if compared.control is not None and compared.original is None:
         problems.append("--control: is used only with --original; give both, or leave it out")
     if compared.within is not None and (compared.no_attacks or compared.within <= 0):

@@ -387,7 +387,7 @@ def _attacks(subject: ReportedRelease, wishes: ReportOptions) -> dict[str, Any] 
         threads=wishes.threads,
         within=None if isinstance(wishes.attacks, bool) else wishes.attacks,
     )
-    return {**played.to_dict(), "results": [_result(one) for one in _by_weight(played.results)]}
+    return {**played.to_dict(), "results": [result_content(one) for one in _by_weight(played.results)]}
 
 
 def attacks_content(
@@ -395,7 +395,7 @@ def attacks_content(
 ) -> dict[str, Any]:
     """Write results of attacks as :class:`~sfumato.evaluation.attacks.play.Attacks` writes them."""
     played = Attacks(kind, people, control, tuple(results), unplayed, people)
-    return {**played.to_dict(), "results": [_result(one) for one in _by_weight(results)]}
+    return {**played.to_dict(), "results": [result_content(one) for one in _by_weight(results)]}
 
 
 def _by_weight(results: Sequence[AttackResult]) -> list[AttackResult]:
@@ -403,7 +403,8 @@ def _by_weight(results: Sequence[AttackResult]) -> list[AttackResult]:
     return sorted(results, key=lambda result: (not result.succeeds, not result.is_undecided, result.is_allowed))
 
 
-def _result(result: AttackResult) -> dict[str, Any]:
+def result_content(result: AttackResult) -> dict[str, Any]:
+    """Write one result, with what the page asks of it."""
     return {**result.to_dict(), "is_allowed": bool(result.is_allowed), "needed": result.needed}
 
 
@@ -434,7 +435,7 @@ def _earlier(subject: ReportedRelease, wishes: ReportOptions) -> list[dict[str, 
                 seed=wishes.seed,
                 threads=wishes.threads,
             )
-            entry["attacks"] = [_result(result) for result in played.results]
+            entry["attacks"] = [result_content(result) for result in played.results]
         found.append(entry)
     return found
 
@@ -635,7 +636,8 @@ def _answer(name: str, question: _Question, content: Mapping[str, Any]) -> dict[
     played = [_as_played(one, source) for one, source in results if one["unplayed"] is None]
     unplayed = [{"attack": one["attack"], "why": one["unplayed"]} for one, _ in results if one["unplayed"] is not None]
     attacks = content["attacks"] or {"unplayed": {}}
-    unplayed += [{"attack": one, "why": why} for one, why in attacks["unplayed"].items() if one in question.attacks]
+    of_kind = {one: why for one, why in attacks["unplayed"].items() if one.partition(":")[0] in question.attacks}
+    unplayed += [{"attack": one, "why": why} for one, why in of_kind.items()]
     together = content.get("together") if name == "linkability" else None
     joined = [] if together is None else [one["sentence"] for one in together["findings"]]
     if together is not None and not joined:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,9 +10,11 @@ from typing import Any, Literal
 
 import polars as pl
 
-from sfumato.errors import InputError, raise_all
+from sfumato.errors import InputError, PolicyError, VerificationError, raise_all
 from sfumato.evaluation.attacks.of_kinds import Asked, FindsEvidence, KindEvidence
 from sfumato.evaluation.attacks.play import read_frame
+from sfumato.evaluation.attacks.protocol import AttackResult
+from sfumato.evaluation.attacks.verdicts import Certainty
 from sfumato.evidence.content import (
     LIMITS,
     ReportedRelease,
@@ -29,6 +31,7 @@ from sfumato.policy.policy import Policy
 from sfumato.published import PublishedTable, RandomizedTable
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.recount import recount
+from sfumato.rates import Rate
 from sfumato.recoding.notation import STAR
 from sfumato.registry import OWN_KINDS, loaded
 from sfumato.release.agreement import PublishedPolicy
@@ -41,8 +44,13 @@ from sfumato.release.description import (
     versions,
 )
 from sfumato.release.own_kinds import OwnDescription, OwnKind
-from sfumato.release.transaction import MARK
+from sfumato.release.transaction import MARK, SERIES
 from sfumato.release.verify import mark_of, verify
+from sfumato.series.attacks import Played, SeriesAttacks, attack_releases, attack_with_keys
+from sfumato.series.description import WITHDRAWAL, SeriesFolder
+from sfumato.series.reading import ReadRelease
+from sfumato.series.verify import verify_series
+from sfumato.table.reading import read_table
 from sfumato.table.schema import Kind
 from sfumato.table.table import Table
 from sfumato.table.writing import sha256_of
@@ -258,3 +266,72 @@ def broken_in_words(verification: Verification) -> list[str]:
     """Say what a table of others does not keep of what the policy asks."""
     broken = [f"{check.promise}" for check in verification.checks if check.outcome is Outcome.BROKEN]
     return [FOREIGN, *([_BROKEN.format(", ".join(broken))] if broken else [])]
+
+
+# A series: its last release, and what all of them tell together.
+
+
+def is_series(release: object) -> bool:
+    """Tell whether a release is the folder of a series."""
+    return isinstance(release, str | Path) and (Path(release) / SERIES).is_file()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SeriesSubject:
+    """A series that holds, with those who came with each release; or everybody in each, where people also leave."""
+
+    releases: Sequence[Path]
+    originals: Sequence[Path]
+    policy: Policy
+    leave: bool
+
+    @classmethod
+    def of(cls, folder: Path, originals: Sequence[Path], policy: Policy) -> SeriesSubject:
+        """Recount a series; ``VerificationError`` where it breaks a promise."""
+        releases = SeriesFolder.open(folder).releases
+        if not verify_series(folder).ok:
+            raise VerificationError(f"{folder}: breaks a promise or was changed; sfumato verify says which")
+        read = [ReadRelease.of(path) for path in releases]
+        leave = any(one.published.invented or (one.place is not None and one.place.way == WITHDRAWAL) for one in read)
+        if policy.columns.person is not None:
+            raise PolicyError("policy: people have several records; sfumato series attack tells of such a series")
+        if leave and len(policy.columns.identifying) != 1:
+            raise PolicyError("policy: people leave this series; name the one identifying column that says who is who")
+        return cls(releases, originals, policy, leave)
+
+    def people(self) -> Table:
+        """Read everybody who is in the last release."""
+        frames = [self.policy.read(path).frame for path in (self.originals[-1:] if self.leave else self.originals)]
+        # Each table has categories of its own.
+        frames = [one.cast({pl.Enum: pl.String, pl.Categorical: pl.String}) for one in frames]
+        schema = replace(self.policy.to_schema(), identifying=())
+        return read_table(pl.concat(frames, how="vertical_relaxed"), schema)
+
+    def results(self) -> tuple[list[AttackResult], dict[str, str]]:
+        """Play what joins the releases; return the results, and why others were not played."""
+        if len(self.releases) < 2:
+            return [], {"series": "one release is no series yet"}
+        if self.leave:
+            key = next(iter(self.policy.columns.identifying))
+            found = attack_with_keys(self.releases, self.originals, key, self.policy)
+        else:
+            found = attack_releases(self.releases, self.originals, self.policy)
+        results = [_joined(one, found) for one in found.played if one.cases]
+        return results, {
+            f"series: {one.attack}": one.unplayed or "it is about nobody here" for one in found.played if not one.cases
+        }
+
+
+def _joined(played: Played, found: SeriesAttacks) -> AttackResult:
+    """Write an attack on a series as those on one release; guessing and one release alone leave what is promised."""
+    least = {name: number for name in ("least_rows", "least_values") if (number := getattr(played, name)) is not None}
+    return AttackResult(
+        f"series: {played.attack}",
+        f"what others may know of one person, and in which of the {found.releases} releases the person is",
+        f"who are left fewer {found.counts}s than the {found.promised} that each release promises",
+        Rate(played.below, played.cases, 0.0),
+        None if played.by_chance is None else Rate(played.by_chance, played.cases, 0.0),
+        figures={"promised": found.promised, **least, "left_one_or_none": played.alone},
+        helps="a series: sfumato series start",
+        certainty=Certainty(played.below),
+    )

@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from sfumato.drawing import COLOURS, canvas, canvases, svg_of
 from sfumato.errors import InputError, PolicyError, raise_all, write_errors
+from sfumato.evaluation.attacks.play import NAMES
 from sfumato.evaluation.attacks.verdicts import IN_WORDS, Verdict
 from sfumato.evidence.content import (
     KINDS,
@@ -28,6 +29,7 @@ from sfumato.evidence.content import (
     render,
     report_content,
     report_limits,
+    result_content,
 )
 from sfumato.evidence.context import Decision, context_content, review_content
 from sfumato.evidence.intruder import read_score
@@ -49,6 +51,9 @@ from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 from sfumato.table.writing import sha256_of
 from sfumato.whole_files import PRIVATE, PUBLIC, write_whole
+
+if TYPE_CHECKING:
+    from sfumato.evidence.of_kinds import SeriesSubject
 
 Edition = Literal["internal", "public"]
 
@@ -163,7 +168,9 @@ def report(
     ----------
     release
         A release folder of any kind, or a release of a table in memory. It is recounted first. Or a file with a table
-        of records that another program published; `original` and `policy` say what its columns are.
+        of records that another program published; `original` and `policy` say what its columns are. Or the folder of a
+        series: then `original` are the files of those who came with each release, in order; where people also leave,
+        of everybody in each.
     original
         The table it was made from; of sets, ratings, traces and private releases its file. Without it, the report says
         nothing about risk before, attacks, and loss.
@@ -203,7 +210,7 @@ def report(
     InputError, PolicyError
         With everything that is wrong with the arguments.
     """
-    from sfumato.evidence.of_kinds import broken_in_words, file_subject, is_file, is_own
+    from sfumato.evidence.of_kinds import broken_in_words, file_subject, is_file, is_own, is_series
 
     count, tried = thread_count(threads), None if intruder is None else read_score(intruder)
     wishes = ReportOptions(attacks, bound, seed, count, silent, tuple(decisions))
@@ -219,10 +226,11 @@ def report(
             "verifying",
             lambda beat: _own_report(release, original, file, replace(wishes, progress=beat), tried),
         )
-    original = read_with(original, schema)
+    stated = policy if isinstance(policy, Policy) else None
+    series = _series(release, original, stated) if is_series(release) else None
+    original = read_with(original, schema) if series is None else series.people()
     tables = {"original": original, "control": control}
     wrong = [name for name, one in tables.items() if not isinstance(one, Table | None)]
-    stated = policy if isinstance(policy, Policy) else None
     problems = [] if stated is policy else ["policy: must be a Policy; use Policy.from_file"]
     foreign = not is_database(release) and is_file(release)
     if foreign and not (isinstance(original, Table) and stated):
@@ -236,15 +244,40 @@ def report(
         if foreign and stated is not None and isinstance(original, Table):
             subject = replace(file_subject(Path(str(release)), original, stated, control), earlier=_releases(others))
         else:
-            subject = _subject(release, original, stated, control, others)
+            subject = _subject(release if series is None else series.releases[-1], original, stated, control, others)
         together = _together(subject, lists)
         content = report_content(subject, replace(wishes, progress=beat))
         content["limits"] += broken_in_words(subject.verification) if foreign else []
+        if series is not None:
+            content = _with_series(content, series)
         public = public_edition({**content, "columns": columns_content(replace(subject, original=None))})
         content |= {"intruder": tried, "together": together}
         return _both_editions(None if stated is None else stated.context, content, public)
 
     return beating(progress, "verifying", work)
+
+
+def _series(folder: Release | str | Path, originals: Any, policy: Policy | None) -> SeriesSubject:
+    from sfumato.evidence.of_kinds import SeriesSubject
+
+    named = [originals] if isinstance(originals, str | Path) else originals
+    files = isinstance(named, Sequence) and bool(named) and all(isinstance(one, str | Path) for one in named)
+    if policy is None or not files:
+        raise InputError("release: is a series; give the policy, and as original the files of who came, in order")
+    return SeriesSubject.of(Path(str(folder)), [Path(one) for one in named], policy)
+
+
+def _with_series(content: Mapping[str, Any], series: SeriesSubject) -> dict[str, Any]:
+    """Add what all releases tell together to what the last one tells."""
+    said = f"This page is about the last of {counted(len(series.releases), 'release')} of a series, all of which hold."
+    found = {**content, "limits": [said, *content["limits"]]}
+    if content["attacks"] is None:
+        return found
+    results, unplayed = series.results()
+    attacks, left = content["attacks"], {*NAMES} if results else set()
+    others = {name: reason for name, reason in attacks["unplayed"].items() if name not in left}
+    joined = [*attacks["results"], *map(result_content, results)]
+    return {**found, "attacks": {**attacks, "results": joined, "unplayed": {**others, **unplayed}}}
 
 
 def _own_report(
