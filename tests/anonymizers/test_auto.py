@@ -46,8 +46,13 @@ def test_the_number_of_records_decides() -> None:
     assert taken(auto.FEW) == sf.KMember(refine=25)
     assert taken(auto.FEW + 1) == sf.KMember(refine=244)
     assert taken(20_000) == sf.KMember(refine=244, block_size=5_000)
-    assert taken(40_000) == sf.KMember(block_size=2_500)
-    assert taken(auto.MANY) == sf.KMember(block_size=2_000)
+    assert taken(40_000) == sf.KMember(refine=244, block_size=2_500)
+    assert taken(auto.MANY) == sf.KMember(refine=244, block_size=2_000)
+
+
+def test_many_columns_take_some_of_the_effort() -> None:
+    rounds = [sf.Auto().choice(auto.MANY, columns).refine for columns in (3, 4, 8, 9)]  # type: ignore[attr-defined]
+    assert rounds == [244, 100, 100, 28]
 
 
 def test_every_effort_ends_where_refinement_is_cold() -> None:
@@ -58,7 +63,7 @@ def test_every_effort_ends_where_refinement_is_cold() -> None:
 
 def test_a_table_of_many_records_still_names_an_effort() -> None:
     """Strata are for k-member at any size."""
-    assert taken(auto.MANY + 1, way=sf.Auto(strata=("age",))).refine == 100
+    assert taken(auto.MANY + 1, way=sf.Auto(strata=("age",))).refine == 244
     assert taken(auto.MANY + 1) == taken(None) == ANYWHERE
 
 

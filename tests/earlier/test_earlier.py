@@ -131,7 +131,11 @@ def contents(folder: Path) -> dict[str, str]:
 def test_a_series_is_joined_as_before(name: str, on_file: Path, expected: dict[str, Any], tmp_path: Path) -> None:
     series = sf.Series.open(on_file / "series" / name, **made.key_of(on_file / "series" / name))
     assert series.verify(ledger=True).ok
-    assert made.next_month(on_file, name, tmp_path) == expected[f"series/{name}"]
+    found, before = made.next_month(on_file, name, tmp_path), dict(expected[f"series/{name}"])
+    if name == "m-invariance":
+        # Its classes lose less than those of the last version: people are exchanged between them.
+        assert found.pop("sha256") != before.pop("sha256")
+    assert found == before
 
 
 @pytest.mark.parametrize("kind", made.DATABASES)

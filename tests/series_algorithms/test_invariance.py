@@ -10,7 +10,20 @@ import pytest
 import sfumato as sf
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError
 from sfumato.kernels import choice
-from sfumato.series.invariant_making import Present, keep_invariant
+from sfumato.kernels.series.exchanging import class_losses
+from sfumato.kernels.series.growing import loss_of
+from sfumato.series import invariant_making
+from sfumato.series.grow_moves import axes_of
+from sfumato.series.invariant_making import (
+    Present,
+    _divided,
+    _exchanged,
+    _places,
+    assign,
+    balance,
+    keep_invariant,
+    surplus,
+)
 from sfumato.table.encoding import encode
 
 
@@ -100,10 +113,12 @@ def months(draw, m, values, size, number):
         yield here, value_of, found
 
 
-def test_every_release_is_unique_and_signatures_stay():
+@pytest.mark.parametrize("from_", [0.0, 15.0])
+def test_every_release_is_unique_and_signatures_stay(from_, monkeypatch):
+    monkeypatch.setattr(invariant_making, "FREELY_FROM", from_)
     draw = np.random.default_rng(6)
     with choice.always("interpreted"):
-        for _ in range(60):
+        for _ in range(30):
             m = int(draw.integers(2, 5))
             kept = {}
             for here, value_of, found in months(draw, m, int(draw.integers(m, 8)), 40, 5):
@@ -146,8 +161,10 @@ def possible(series, people):
     yield from onward(0, {})
 
 
-@pytest.mark.parametrize("number", [300, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_no_value_is_known_above_one_in_m_over_all_worlds(number):
+@pytest.mark.parametrize("from_", [0.0, 15.0])
+@pytest.mark.parametrize("number", [150, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_no_value_is_known_above_one_in_m_over_all_worlds(number, from_, monkeypatch):
+    monkeypatch.setattr(invariant_making, "FREELY_FROM", from_)
     draw, seen, fakes = np.random.default_rng(number), 0, 0
     with choice.always("interpreted"):
         for _ in range(number):
@@ -183,3 +200,58 @@ def test_few_wait_and_nobody_needs_counterfeits_for_it():
     found = keep_invariant(present([1, 2, 3, 4, 5], [1, 1, 1, 1, 2]), 2)
     assert (found.class_of >= 0).sum() == 2
     assert len(found.counterfeit_class) == 0
+
+
+def places_of(draw, frame, values, m):
+    """Return where people stand before exchanges; a third was published before, with counterfeits."""
+    schema = sf.Schema(quasi_identifying={"age": sf.Attribute(), "area": sf.Attribute(), "sex": sf.Attribute()})
+    table, old = encode(sf.read_table(frame, schema)), np.full(len(values), -1, dtype=np.int64)
+    here = np.flatnonzero(draw.random(len(values)) < 0.5)
+    first = keep_invariant(Present(table.take(here), values[here], old[here]), m)
+    old[here] = first.signature_of
+    now = np.flatnonzero(draw.random(len(values)) < 0.8)
+    before = Present(table.take(now), values[now], old[now], first.signatures)
+    order = np.arange(len(now))
+    buckets, newcomers = _divided(before, before.value_of, order)
+    balance(buckets, newcomers, m)
+    assign(buckets, surplus(newcomers, m), m)
+    numbers = {signature: number for number, signature in enumerate(first.signatures)}
+    axes = axes_of(table.attributes)
+    return _places(before, buckets, numbers, axes), axes, before.value_of, order
+
+
+@pytest.mark.parametrize("m", [2, 3])
+def test_exchanges_lose_less_and_keep_what_must_stay(m, monkeypatch):
+    monkeypatch.setattr(invariant_making, "FREELY_FROM", 0.0)
+    draw = np.random.default_rng(m)
+    for _ in range(12):
+        frame = pl.DataFrame(
+            {"age": draw.integers(0, 30, 60), "area": draw.choice(list("pqrs"), 60), "sex": draw.choice(list("fm"), 60)}
+        )
+        places, axes, value_of, order = places_of(draw, frame, draw.integers(0, 6, 60), m)
+        class_losses(places, axes)
+        start = places.losses.sum()
+        old, before = places.signatures >= 0, [sorted(each) for each in places.values.tolist()]
+        signature_of = np.where(places.bound, places.signatures[places.class_of], -1)
+        sizes, fakes = (places.values >= 0).sum(axis=1), ((places.members < 0) & (places.values >= 0)).sum()
+        _exchanged(places, axes, order)
+        losses = [
+            len(rows) * loss_of(places.codes[rows], np.ones(len(rows), dtype=np.bool_), axes)
+            for rows in (people[people >= 0] for people in places.members)
+        ]
+        assert np.allclose(places.losses, losses)
+        assert sum(losses) < start
+        there = np.argwhere(places.members >= 0)
+        assert sorted(places.members[places.members >= 0]) == np.flatnonzero(places.class_of >= 0).tolist()
+        for number, slot in there.tolist():
+            person = places.members[number, slot]
+            assert (places.class_of[person], places.slot_of[person]) == (number, slot)
+            assert places.values[number, slot] == value_of[person]
+        assert ((places.members >= 0).any(axis=1)).all()
+        assert ((places.values >= 0).sum(axis=1) == sizes).all()
+        assert ((places.members < 0) & (places.values >= 0)).sum() == fakes
+        assert all(len({*each[each >= 0]}) == (each >= 0).sum() >= m for each in places.values)
+        assert [sorted(each) for each in places.values[old].tolist()] == [
+            b for b, o in zip(before, old, strict=True) if o
+        ]
+        assert (signature_of == np.where(places.bound, places.signatures[places.class_of], -1)).all()

@@ -13,7 +13,10 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+import sfumato as sf
 import sfumato.studio.start as start_page
+from databases import on_server
+from databases import people as of_every_type
 from sfumato.studio.guard import LARGE, MOST, Guard
 from sfumato.studio.project import Project, locked
 from sfumato.studio.serve import _pages_of
@@ -240,3 +243,44 @@ def test_sizes_are_written_as_people_do():
         "12.3 MB",
         "4.0 GB",
     ]
+
+
+def test_a_table_of_a_database_is_copied_into_private_and_its_password_is_nowhere(begin, postgresql):
+    database, secret = on_server(postgresql), "open sesame"
+    database.run("CREATE TABLE visits (age int)", "GRANT ALL ON SCHEMA public TO guarded", "DROP TABLE visits")
+    of_every_type().write_database("visits", database.url, engine="adbc", if_table_exists="replace")
+    database.run("GRANT SELECT ON visits TO guarded")
+    guarded, said = database.url.replace("steward@", "guarded@"), list[str]()
+    with begin() as begun:
+        for url, password, words in (
+            (guarded, "wrong & wide", "refused the user or the password"),
+            (guarded.replace("guarded@", f"guarded:{secret}@"), "", "leave the password out of the URL"),
+            ("mysql://host/db", secret, "write its URL"),
+            ("sqlite:////not/there.db", secret, "no such database file"),
+        ):
+            answer = begun.post("database", url=url, password=password)
+            said.append(answer.text)
+            assert answer.status_code == 422
+            assert words in answer.text
+        assert begun.post("copy", table="visits").status_code == 422
+        answer = begun.post("database", url=guarded, password=secret)
+        assert answer.json()["said"] == "The database has 1 table."
+        page = begun.client.get("/").text
+        assert "<option>visits</option>" in page
+        assert begun.post("copy", table="pg_class").status_code == 422
+        said += [answer.text, page, repr(begun.start.database), begun.post("copy", table="visits").text]
+        assert begun.start.database is None
+        file = begun.private / "dropped" / "visits.parquet"
+        assert file.stat().st_mode & 0o777 == 0o600
+        assert begun.recent.works == []
+        roles = {"identifying": ["name"], "quasi_identifying": ["age", "zip", "wage", "born", "paid"]}
+        schema = sf.Schema(**roles, sensitive=["disease"], others="drop")
+        copied = sf.read_table(file, schema)
+        there = sf.read_table(database.url, schema, reading=sf.Reading(table="visits"))
+        assert copied.frame.rows() == there.frame.rows()
+        assert copied.frame.columns == there.frame.columns
+        said += [begun.client.get(path).text for path in ("/", "/columns")]
+        files = [path.read_bytes() for path in begun.private.rglob("*") if path.is_file()]
+        assert not any(b"sesame" in content or b"guarded" in content for content in files)
+    assert not any("sesame" in line or "wrong & wide" in line for line in said)
+    assert not begun.private.exists()

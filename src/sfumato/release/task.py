@@ -233,7 +233,8 @@ def with_choice(policy: Policy, records: int | None) -> Policy:
     """Return the policy with what ``auto`` takes for so many records; None: for any number of them."""
     if policy.anonymizer.name != AUTO:
         return policy
-    made = policy.anonymizer.build().choice(records, lambda maker: _does_all(maker, policy))
+    columns = len(policy.columns.quasi_identifying)
+    made = policy.anonymizer.build().choice(records, columns, lambda maker: _does_all(maker, policy))
     return policy.model_copy(update={"anonymizer": anonymizer_entry(made)})
 
 

@@ -21,6 +21,7 @@ from sfumato.anonymizers.protocol import Anonymizer
 from sfumato.classes.generalized import GeneralizedTable
 from sfumato.classes.partition import Partition, class_sizes
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError, VerificationError, raise_all
+from sfumato.kernels.series.exchanging import Places, class_losses, exchange
 from sfumato.kernels.series.growing import Axes, loss_of
 from sfumato.metrics import measure_losses
 from sfumato.models.k_anonymity import KAnonymity
@@ -57,6 +58,14 @@ from sfumato.table.table import Table
 
 
 Newcomers = dict[int, list[int]]
+MOST_PASSES, REACH, LEAST_GAIN = 16, 16, 0.998
+"""Passes of exchanges at most; people whom each meets to both sides; the share of the loss that ends the passes."""
+FREELY_FROM = 15.0
+"""Where values have the square of that many people, any newcomers may share a class.
+
+Classes of many signatures lose less, and everybody who leaves needs a newcomer of the value: even where half leave,
+few are missing then.
+"""
 
 
 @dataclass(eq=False)
@@ -266,7 +275,7 @@ def keep_invariant(present: Present, m: int, *, most_counterfeits: float = 0.05)
 
     *Source.* X. Xiao, Y. Tao, "m-invariance: towards privacy preserving re-publication of dynamic datasets", SIGMOD
     2007. Departures: who comes back keeps the signature; surplus newcomers wait; buckets that lack most of a value
-    are served first, the values that newcomers have most of before others; newcomers are not chosen by nearness.
+    are served first, the values that newcomers have most of before others; then people are exchanged between classes.
     """
     if m < 2:
         raise PolicyError(f"m-invariance: m must be at least 2, not {m}")
@@ -288,7 +297,7 @@ def keep_invariant(present: Present, m: int, *, most_counterfeits: float = 0.05)
         raise UnsatisfiableError(
             f"m-invariance: there are not {m} people of different sensitive values who could share a class; lower m"
         )
-    return _written(present, buckets)
+    return _written(present, buckets, order)
 
 
 def _divided(present: Present, values: Numbers, order: Numbers) -> tuple[list[Bucket], dict[int, list[int]]]:
@@ -316,23 +325,54 @@ def _divided(present: Present, values: Numbers, order: Numbers) -> tuple[list[Bu
     return [buckets[number] for number in sorted(buckets)], newcomers
 
 
-def _written(present: Present, buckets: list[Bucket]) -> Invariant:
-    """Split the buckets, and number classes and signatures."""
-    class_of = np.full(len(present.value_of), -1, dtype=np.int32)
-    signature_of = present.signature_of.astype(np.int64).copy()
+def _written(present: Present, buckets: list[Bucket], order: Numbers) -> Invariant:
+    """Split the buckets, exchange people, and number classes and signatures; `order`: one that says nothing."""
     numbers = {signature: number for number, signature in enumerate(present.signatures)}
-    fakes: list[tuple[int, int]] = []
-    axes, codes = axes_of(present.table.attributes), present.table.codes.astype(np.int64)
-    count = 0
-    for bucket in buckets:
-        number = numbers.setdefault(bucket.signature, len(numbers))
-        for members in split(bucket.matrix(), codes, axes):
-            real = members >= 0
-            class_of[members[real]], signature_of[members[real]] = count, number
-            fakes += [(count, value) for value, there in zip(bucket.signature, real.tolist(), strict=True) if not there]
-            count += 1
-    classes, invented = np.array(fakes, dtype=np.int64).reshape(-1, 2).T
-    return Invariant(class_of, count, classes, invented, signature_of, tuple(numbers))
+    axes = axes_of(present.table.attributes)
+    places = _places(present, buckets, numbers, axes)
+    _exchanged(places, axes, order)
+    signature_of = present.signature_of.astype(np.int64).copy()
+    for people, values in zip(places.members, places.values, strict=True):
+        signature = tuple(sorted(values[values >= 0].tolist()))
+        signature_of[people[people >= 0]] = numbers.setdefault(signature, len(numbers))
+    classes, slots = np.nonzero((places.members < 0) & (places.values >= 0))
+    class_of = places.class_of.astype(np.int32)
+    return Invariant(
+        class_of, len(places.members), classes, places.values[classes, slots], signature_of, tuple(numbers)
+    )
+
+
+def _places(present: Present, buckets: list[Bucket], numbers: dict[Signature, int], axes: Axes) -> Places:
+    """Split the buckets; where values have many people, classes of newcomers alone may still have any signature."""
+    freely = FREELY_FROM * np.sqrt(np.bincount(present.value_of)).sum() <= len(present.value_of)
+    codes, bound = present.table.codes.astype(np.int64), present.signature_of >= 0
+    parts = [(bucket.signature, part) for bucket in buckets for part in split(bucket.matrix(), codes, axes)]
+    shape = len(parts), max(len(signature) for signature, _ in parts)
+    members, values = np.full(shape, -1, dtype=np.int64), np.full(shape, -1, dtype=np.int64)
+    signatures = np.full(len(parts), -1, dtype=np.int64)
+    for number, (signature, part) in enumerate(parts):
+        members[number, : len(part)], values[number, : len(part)] = part, signature
+        if not freely or (part < 0).any() or bound[part].any():
+            signatures[number] = numbers.setdefault(signature, len(numbers))
+    class_of, slot_of = np.full(len(codes), -1, dtype=np.int64), np.full(len(codes), -1, dtype=np.int64)
+    classes, slots = np.nonzero(members >= 0)
+    class_of[members[classes, slots]], slot_of[members[classes, slots]] = classes, slots
+    return Places(codes, bound, members, values, signatures, class_of, slot_of, np.zeros(len(parts)))
+
+
+def _exchanged(places: Places, axes: Axes, order: Numbers) -> None:
+    """Exchange people with those next to them, by each order of attributes, until a pass saves little; in place."""
+    class_losses(places, axes)
+    rank = np.argsort(order)
+    for turn in range(MOST_PASSES):
+        before = places.losses.sum()
+        keys = [rank, *places.codes[:, permutation(places.codes.shape[1], turn)].T]
+        exchange(places, axes, np.lexsort(keys), REACH)
+        if places.bound.any():
+            own = np.where(places.class_of >= 0, places.signatures[places.class_of], -1)
+            exchange(places, axes, np.lexsort([*keys, own]), REACH)
+        if places.losses.sum() >= LEAST_GAIN * before:
+            break
 
 
 # What the ledger keeps for m-invariance: everybody's signature, for ever, and by what a changed record shows.

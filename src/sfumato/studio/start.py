@@ -1,17 +1,19 @@
-"""The start page: work of late, and a table that is chosen, or dropped into a private file while it is open."""
+"""The start page: work of late, and a table that is chosen, dropped or copied from a database."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import sys
 import tempfile
 import tomllib
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import tomli_w
 from starlette.applications import Starlette
@@ -21,12 +23,15 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from sfumato.cli.outcome import explained
-from sfumato.errors import InputError
+from sfumato.errors import InputError, PolicyError
+from sfumato.numbers import counted
 from sfumato.studio.app import leaving, page_elsewhere, static
 from sfumato.studio.guard import LARGE
 from sfumato.studio.pages import answering, environment, page_line, text, whole
 from sfumato.studio.project import Project, locked, made_private, read_mark
 from sfumato.studio.routes.columns import state
+from sfumato.table.databases.address import Address, address_of, is_database
+from sfumato.table.databases.protocol import connector
 from sfumato.whole_files import PRIVATE, read_regular_text, write_whole
 
 if TYPE_CHECKING:
@@ -147,6 +152,8 @@ class Start:
         self._pages, self._private, self._policy = pages, private, policy
         self.recent = Recent(state_file()) if recent is None else recent
         self.place = Path.cwd()
+        self.database: tuple[Address, list[str]] | None = None
+        """The database that was asked last, with its password, and its tables; forgotten when one of them is open."""
         self._held: int | None = None
         self._end: Callable[[], None] = lambda: None
         self._app: Any = Starlette(
@@ -181,6 +188,51 @@ class Start:
             self.recent.add(project)
         return "The page asks how the file is to be read." if problems else "The table is open."
 
+    def connect(self, url: str, password: str) -> int:
+        """Ask a database for its tables, and return how many there are."""
+        self.database = None
+        if not is_database(url):
+            raise InputError("database: write its URL, such as postgresql://host/database or sqlite:///path")
+        try:
+            address = replace(address_of(url), password=password)
+        except PolicyError as error:
+            words = "database: leave the password out of the URL, and type it into the field beside it"
+            raise InputError(*(words if "password in the URL" in line else line for line in error.problems)) from None
+        with connector(address).reading(address) as session:
+            found = list(dict.fromkeys(session.tables()))
+        tables = [name for name in found if name.partition(".")[2] not in found]
+        if not tables:
+            raise InputError("database: there is no table that this user may read")
+        self.database = address, tables
+        return len(tables)
+
+    def copy(self, table: str) -> str:
+        """Read a table of the database at one state into a private file, and open that."""
+        if self.database is None or table not in self.database[1]:
+            raise InputError("table: is none of those that are listed; ask the database again")
+        address, _ = self.database
+        with connector(address).reading(address) as session:
+            relation = session.table(table)
+            frame = session.read(relation, session.names(relation))
+        name = re.sub(r"[^\w-]", "_", table)[:100]
+        with self._private_file(f"{name}.parquet") as (path, file):
+            frame.write_parquet(file)
+            file.close()
+            said = self.open(path, None, {}, dropped=True)
+        self.database = None
+        return said
+
+    @contextlib.contextmanager
+    def _private_file(self, name: str) -> Iterator[tuple[Path, IO[bytes]]]:
+        """Begin a private file; nothing stays of it where what is done with it fails."""
+        path = made_private(self._make() / _DROPPED) / name
+        try:
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+                yield path, file
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+
     async def take(self, name: str, size: int, chunks: AsyncIterator[bytes]) -> Path:
         """Write a file that is dropped into a private one, a piece at a time; nothing stays of one that breaks off."""
         if not name or name != Path(name).name or name.startswith(".") or "\0" in name or len(name) > 200:
@@ -192,17 +244,13 @@ class Start:
                 f"the file has {in_bytes(size)}, and only {in_bytes(free)} are free in {folder.parent.parent}; free "
                 "some space, or name the file where the studio is begun"
             )
-        written, path = 0, folder / name
-        try:
-            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-                async for chunk in chunks:
-                    written += len(chunk)
-                    file.write(chunk)
+        written = 0
+        with self._private_file(name) as (path, file):
+            async for chunk in chunks:
+                written += len(chunk)
+                file.write(chunk)
             if written != size:
                 raise InputError("the file did not arrive whole; drop it once more")
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
         return path
 
     def _make(self) -> Path:
@@ -234,7 +282,14 @@ def show(request: Request) -> Response:
     works = [{**work, "number": number} for number, work in enumerate(start.recent.works)]
     shown = environment().get_template("start.html")
     return HTMLResponse(
-        shown.render(works=works, is_on=start.recent.is_on, tables=start.tables, place=start.place, kinds=_TABLES)
+        shown.render(
+            works=works,
+            is_on=start.recent.is_on,
+            tables=start.tables,
+            place=start.place,
+            kinds=_TABLES,
+            database=start.database,
+        )
     )
 
 
@@ -246,6 +301,18 @@ def open_here(request: Request, sent: FormData) -> str:
         raise InputError("table: is none of those that are listed; load the page again")
     folder = start.place / f"{Path(name).stem}-project" if text(sent, "keep") else None
     return start.open(start.place / name, folder, dict(sent))
+
+
+def ask_database(request: Request, sent: FormData) -> str:
+    """Ask a database for its tables; the password is held until one of them is open."""
+    start: Start = request.app.state.start
+    return f"The database has {counted(start.connect(text(sent, 'url').strip(), text(sent, 'password')), 'table')}."
+
+
+def open_copy(request: Request, sent: FormData) -> str:
+    """Open a copy of a table of the database that was asked."""
+    start: Start = request.app.state.start
+    return start.copy(text(sent, "table"))
 
 
 def open_recent(request: Request, sent: FormData) -> str:
@@ -293,6 +360,8 @@ ROUTES = [
     Route("/events", state),
     Route(LARGE, take_file, methods=["POST"]),
     Route("/start/here", answering(open_here), methods=["POST"]),
+    Route("/start/database", answering(ask_database), methods=["POST"]),
+    Route("/start/copy", answering(open_copy), methods=["POST"]),
     Route("/start/work", answering(open_recent), methods=["POST"]),
     Route("/start/recent", answering(change_recent), methods=["POST"]),
 ]

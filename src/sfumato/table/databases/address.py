@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from urllib.parse import unquote, urlsplit
+from dataclasses import dataclass, field
+from urllib.parse import quote, unquote, urlsplit
 
 from sfumato.errors import InputError, PolicyError
 
@@ -26,6 +26,14 @@ class Address:
     # `table`, `schema`: as the URL itself names them
     table: str | None = None
     schema: str | None = None
+    # typed on a page for one connection; no message shows it
+    password: str = field(default="", repr=False)
+
+    @property
+    def for_driver(self) -> str:
+        """The target with the password, for the driver alone."""
+        more = f"{'&' if '?' in self.target else '?'}password={quote(self.password, safe='')}"
+        return f"{self.target}{more}" if self.password else self.target
 
     @property
     def url(self) -> str:

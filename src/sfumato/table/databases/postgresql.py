@@ -231,7 +231,7 @@ def _connected(address: Address) -> Iterator[Any]:
     except ImportError:
         raise absent("adbc-driver-postgresql") from None
     try:
-        connection = dbapi.connect(address.target)
+        connection = dbapi.connect(address.for_driver)
     except Exception as error:
         raise InputError(_not_connected(str(error))) from None
     with closing(connection):
