@@ -47,7 +47,6 @@ from sfumato.table.writing import sha256_of
 from sfumato.whole_files import read_regular_text
 
 if TYPE_CHECKING:
-    from sfumato.kinds.traces.traces import Traces
     from sfumato.release.own_kinds import OwnRelease
     from sfumato.release.stored import StoredRelease
 
@@ -128,7 +127,7 @@ def verify(
     *,
     audit: str | Path | None = None,
     schema: str | None = None,
-    population: Table | Traces | None = None,
+    population: object = None,
     engine: Engine = "auto",
     key: str | Path | None = None,
     revocations: str | Path | None = None,

@@ -202,8 +202,16 @@ def test_the_command_line_reads_a_population(tmp_path: Path) -> None:
         found = CliRunner().invoke(app, [str(word) for word in words])
         return found.exit_code, " ".join(found.output.split())
 
-    columns = "--kind traces --person who --place where --time when --zone UTC --homes keep -k 3 -l 2".split()
-    written = ["--out", tmp_path / "out", "--save-policy", tmp_path / "policy.toml", "--set", "suppression-limit=0.9"]
+    where = ["--person", "who", "--place", "where", "--time", "when", "--zone", "UTC"]
+    columns = ["--kind", "traces", *where, "--homes", "keep", "-k", 3, "-l", 2]
+    written = [
+        "--out",
+        tmp_path / "out",
+        "--save-policy",
+        tmp_path / "policy.toml",
+        "--set",
+        "policy.suppression-limit=0.9",
+    ]
     people, policy = ["--population", tmp_path / "all.csv"], ["--policy", tmp_path / "policy.toml"]
     assert said("anonymize", tmp_path / "some.csv", *columns, *people, *written)[0] == 0
     code, text = said("verify", tmp_path / "out", *people, *policy)

@@ -91,10 +91,10 @@ def trace_policy_of(
     columns: dict[str, Any] = {name: getattr(read, name) for name in _KEYS}
     columns |= {"person": key_named(read.person), "key-form": read.key_form}
     columns |= {"hierarchy": None if read.hierarchy is None else str(read.hierarchy)}
-    parts = {"traces": columns, "model": vars(promise), "output": {"format": more.get("format")}}
-    parts["change"] = {"homes": more.get("homes")}
     people = more.get("population")
-    parts["model"] |= {"among": None if people is None else "population"}
+    model = {**vars(promise), "among": None if people is None else "population"}
+    parts = {"traces": columns, "model": model, "output": {"format": more.get("format")}}
+    parts["change"] = {"homes": more.get("homes")}
     top = {"population": None if people is None else str(people)}
     words = KindWords(policy, top, parts, problems, None, settings)
     return kind_policy_of(words, TracePolicy.from_mapping, OPTIONS, ADVICE)
