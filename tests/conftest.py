@@ -6,6 +6,7 @@ import gc
 import logging
 import os
 import random
+import signal
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -38,9 +39,12 @@ TESTS = Path(__file__).parent
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Take the same order in every run that asks for no other."""
+    """Take the same order in every run that asks for no other, and let interrupts through."""
     if getattr(config.option, "randomly_seed", None) == "default":
         config.option.randomly_seed = 1
+    # A shell starts what runs in the background with interrupts ignored, and programs pass that on.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 NAMES_OF_QUARTERS = pytest.StashKey[dict[int, set[str]]]()

@@ -20,11 +20,11 @@ function rank(index, query) {
     }
   }
   for (const stems of pairs)
-    for (const [page, score] of best(index, stems)) scores.set(page, (scores.get(page) || 0) + 1.2 * score);
+    for (const [page, score] of best(index, stems)) scores.set(page, (scores.get(page) || 0) + score);
   const called = new Set(index.phrases[typed.map((word) => index.words[word] || word).join(" ")]);
   const found = [...scores].map(([page, score]) => [
     page,
-    score * index.standing[page] * ((reached.get(page) || 0) / all) ** 1.5 * bonus(index, query, page, called),
+    score * index.standing[page] * ((reached.get(page) || 0) / all) ** 1.4 * bonus(index, query, page, called),
   ]);
   return found.sort((one, other) => other[1] - one[1] || one[0] - other[0]);
 }
@@ -32,7 +32,7 @@ function rank(index, query) {
 /** A page that is called what is typed comes before those that say more; a name of the API is typed letter by letter. */
 function bonus(index, query, page, called) {
   if (/_|[a-z][A-Z]|^[A-Z]{2}[a-z]/.test(query) && index.pages[page][1] === query.trim()) return 4;
-  return called.has(page) ? 1.7 : 1;
+  return called.has(page) ? 2 : 1;
 }
 
 function wordsOf(text) {
@@ -40,11 +40,13 @@ function wordsOf(text) {
 }
 
 /** Return stem → how surely it is meant: the word itself, what means the same, what it begins, what is a slip away. */
-function meanings(index, word, isLast) {
+function meanings(index, typed, isLast) {
   const found = new Map();
+  const american = typed.replace(/is(?=ation|e[drs]?$|ing$)/, "iz");
+  const word = typed in index.words ? typed : american;
   const own = index.words[word];
   if (own !== undefined) found.set(own, 1);
-  for (const other of index.meant[own || word] || []) if (!found.has(other)) found.set(other, 0.5);
+  for (const other of index.meant[own || word] || []) if (!found.has(other)) found.set(other, 0.3);
   if (own === undefined || (isLast && word.length > 2 && word.length < 5))
     for (const other of Object.keys(index.words)) {
       const sureness = likeness(word, other, own !== undefined);

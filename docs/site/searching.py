@@ -23,7 +23,7 @@ _WORDS = tomllib.loads((Path(__file__).parent / "words.toml").read_text(encoding
 KEYWORDS: dict[str, str] = _WORDS["keywords"]
 SILENT = frozenset(_WORDS["silent"].split())
 
-FIELDS = {"title": 9.0, "keywords": 8.0, "headings": 3.0, "first": 2.5, "text": 2.0}
+FIELDS = {"title": 9.0, "keywords": 13.0, "headings": 3.0, "first": 2.0, "text": 1.6}
 """Field → what a page gets for a word that it is full of there."""
 _LENGTH = {"title": 0.75, "keywords": 0.3, "headings": 0.4, "first": 0.3, "text": 0.6}
 """Field → how much its length counts."""
@@ -128,6 +128,8 @@ def index_of(pages: list[Page]) -> dict[str, Any]:
         for word in words(" ".join((page.title, page.keywords, *page.headings, page.first, page.text))):
             forms[stem(word)].add(word)
     groups = [[stem(word) for word in group.split()] for group in _WORDS["synonyms"]]
+    for word in " ".join(_WORDS["synonyms"]).split():
+        forms[stem(word)].add(word)  # a word that no page has leads to what means the same
     meant: dict[str, list[str]] = {}
     for group in groups:
         for word in group:
@@ -136,7 +138,7 @@ def index_of(pages: list[Page]) -> dict[str, Any]:
     return {
         "pages": [[page.place, page.title, _short(page.first), list(page.headings)] for page in pages],
         "standing": [page.standing for page in pages],
-        "words": {word: stem for stem in sorted(weights) for word in sorted(forms[stem] | {stem})},
+        "words": {word: known for known in sorted(forms) for word in sorted(forms[known] | {known})},
         "weights": weights,
         "meant": {word: others for word, others in sorted(meant.items()) if others},
         "phrases": _phrases(pages),

@@ -26,8 +26,10 @@ def figure(value: float, digits: int = DIGITS, *, grouped: bool = True) -> str:
     """
     if not math.isfinite(value):
         return str(value)
+    # A half is rounded the same way, whatever the last bits of a sum are.
+    steady = float(f"{value:.{max(12, digits)}e}")
     # Adding 0 takes the sign from a zero.
-    rounded = round(float(f"{value:.{digits - 1}e}"), _MOST_DECIMALS) + 0.0
+    rounded = round(float(f"{steady:.{digits - 1}e}"), _MOST_DECIMALS) + 0.0
     magnitude = math.floor(math.log10(abs(rounded))) if rounded else 0
     decimals = max(digits - 1 - magnitude, 0)
     text = f"{rounded:{',' if grouped else ''}.{decimals}f}"

@@ -17,6 +17,7 @@ import sfumato as sf
 from sfumato.cli.app import app
 from sfumato.cli.evidence import FORM
 from sfumato.evaluation.attacks import BackgroundKnowledge, Homogeneity
+from sfumato.evidence.context import log_decision, log_problem, read_decisions
 
 STATED = {"owner": "A. Steward, data office", "source": "the contract of 2026"}
 BASE = {
@@ -354,3 +355,46 @@ def test_slow_attacks_are_cut(folder, table, monkeypatch):
     assert not {one["attack"] for one in attacks["results"]} & {"homogeneity", "background-knowledge"}
     with pytest.raises(sf.PolicyError, match="within: must be seconds"):
         sf.attack(folder, table, within=0)
+
+
+def test_a_log_holds_every_change_and_refuses_a_policy_that_went_on(folder, tmp_path):
+    """Versions of a policy, and the log: what was changed is what differs, setting by setting."""
+    file, log, runner = tmp_path / "policy.toml", tmp_path / "log.json", CliRunner()
+    versions = [policy(), policy(models=[{"name": "k-anonymity", "k": 6}]), policy(context(0.3, 0.1, 0.05))]
+    said = []
+    for number, one in enumerate(versions):
+        file.write_text(one.to_toml())
+        words = ["evidence", "log", str(file), "--to", str(log), "--by", "A. Steward", "--why", f"reason {number}"]
+        result = runner.invoke(app, words)
+        assert result.exit_code == 0
+        said.append(result.output)
+        again = runner.invoke(app, words)
+        assert (again.exit_code, "nothing was changed" in again.output) == (2, True)
+    decided = read_decisions(log)
+    assert [one.change for one in decided[:2]] == ["first version", "models.1.k from 5 to 6"]
+    # Every setting that is new or was changed is named, and no other.
+    before, after = (one.settings or {} for one in decided[1:])
+    changed = {path for path in {*before, *after} if before.get(path) != after.get(path)}
+    named = {part.split(" = ")[0].split(" from ")[0] for part in decided[2].change.split("; ")}
+    assert named == changed
+    assert [(one.by, one.why) for one in decided] == [("A. Steward", f"reason {number}") for number in range(3)]
+    assert log_problem(decided, file) is None
+    file.write_text(versions[1].to_toml())
+    words = ["evidence", "write", str(folder), "--policy", str(file), "--decisions", str(log)]
+    result = runner.invoke(app, words)
+    assert (result.exit_code, "was changed after the last entry" in " ".join(result.output.split())) == (2, True)
+    with pytest.raises(sf.PolicyError, match="by: is missing"):
+        log_decision(file, log, " ", "why")
+
+
+@pytest.mark.parametrize(("day", "is_due"), [("2020-01-01", True), ("2999-01-01", False), (None, False)])
+def test_another_look_is_due_when_its_day_has_come(folder, table, day, is_due):
+    more = {} if day is None else {"review-by": day}
+    made = sf.report(folder, table, policy=policy(context(0.3, 0.1, 0.05, **more)), attacks=False, seed=1)
+    review = made.to_dict()["review"]
+    assert (review["day"], review["is_due"]) == (day, is_due)
+    assert len(review["events"]) == 5
+    for edition in ("internal", "public"):
+        assert (day or "Another recipient") in made.html(edition)
+    with pytest.raises(sf.PolicyError, match="review-by"):
+        policy(context(0.3, 0.1, 0.05, **{"review-by": "next spring"}))

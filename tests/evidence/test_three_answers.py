@@ -9,8 +9,10 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.evidence.answers import QUESTIONS
+from sfumato.evidence.content import QUESTIONS
+from sfumato.evidence.of_kinds import _joined
 from sfumato.registry import OWN_KINDS, loaded
+from sfumato.series.attacks import Played, attack_releases
 
 TABLES = {"columns": {"quasi-identifying": ["a"]}, "models": [{"name": "k-anonymity", "k": 2}]}
 CONTEXT = """
@@ -99,3 +101,90 @@ def test_each_attack_on_a_table_stands_under_one_question():
     assert nothing["inference"]["sentence"] == (
         "Not played: who is right is known by the original alone. The steward plays it with --original."
     )
+
+
+FOREIGN = {
+    "columns": {"identifying": ["name"], "quasi-identifying": ["age", "town"], "sensitive": ["ill"], "others": "drop"},
+    "models": [{"name": "k-anonymity", "k": 3}],
+}
+
+
+def people(folder: Path, odd: int = 31) -> tuple[Path, Path]:
+    """Write an original, and a table that another program published of it: ages in tens, towns left out."""
+    ages = [odd, *(20 + one % 20 for one in range(1, 60))]
+    ill = [["flu", "cough", "gout"][one % 3] for one in range(60)]
+    original, file = folder / f"original-{odd}.csv", folder / "foreign.csv"
+    towns = [["Ulm", "Bonn"][one % 2] for one in range(60)]
+    pl.DataFrame({"name": [f"p{one}" for one in range(60)], "age": ages, "town": towns, "ill": ill}).write_csv(original)
+    bands = [f"[{age // 10 * 10}..{age // 10 * 10 + 9}]" for age in ages]
+    pl.DataFrame({"age": bands, "ill": ill}).write_csv(file)
+    return original, file
+
+
+def test_a_file_of_another_program_gets_the_same_answers(tmp_path):
+    policy = sf.Policy.from_mapping(FOREIGN)
+    made = {}
+    for odd in (31, 38):
+        original, file = people(tmp_path, odd)
+        made[odd] = sf.report(file, policy.read(original), policy=policy, seed=1)
+    content = made[31].to_dict()
+    assert [one["outcome"] for one in content["promises"]] == ["holds"]
+    found = answers(content)
+    assert found["singling out"]["is_played"]
+    assert found["inference"]["is_played"]
+    sizes = pl.read_csv(file).group_by("age").len()["len"]
+    assert content["risk"]["after"]["highest"] == pytest.approx(1 / sizes.min())
+    # Two originals that publish the same file: nothing for others tells them apart.
+    assert made[31].content["risk"]["before"] != made[38].content["risk"]["before"]
+    assert made[31].to_dict("public") == made[38].to_dict("public")
+    assert made[31].html("public") == made[38].html("public")
+
+
+def test_a_file_that_does_not_keep_what_is_asked_excuses_no_attack(tmp_path):
+    original, file = people(tmp_path)
+    policy = sf.Policy.from_mapping({**FOREIGN, "models": [{"name": "k-anonymity", "k": 59}]})
+    content = sf.report(file, policy.read(original), policy=policy, seed=1).to_dict()
+    assert content["summary"][0] == "The file does not keep what the policy asks: k-anonymity (k=59)."
+    assert content["doubts"]
+    assert {one["allowed"] for one in content["attacks"]["results"]} == {None}
+
+
+def test_a_file_with_names_or_unknown_columns_is_refused_and_values_at_random_are_taken_for_such(tmp_path):
+    original, file = people(tmp_path)
+    policy = sf.Policy.from_mapping(FOREIGN)
+    pl.read_csv(original).with_columns(pl.lit(1).alias("more")).write_csv(file)
+    with pytest.raises(sf.InputError, match=r"publishes 'name'.*\n.*5 \(by number\)"):
+        sf.report(file, policy.read(original), policy=policy)
+    pl.read_csv(original).select(pl.col("age") + 1, "town", "ill").write_csv(file)
+    noisy = {"columns": FOREIGN["columns"], "anonymizer": {"name": "noise"}}
+    found = sf.report(file, policy.read(original), policy=sf.Policy.from_mapping(noisy), seed=1).to_dict()
+    assert found["kind"]["name"] == "randomized-table"
+    assert answers(found)["singling out"]["is_played"]
+    with pytest.raises(sf.InputError, match="give the original and a policy"):
+        sf.report(file)
+
+
+def test_a_series_is_answered_by_what_joins_its_releases(tmp_path):
+    original, _ = people(tmp_path)
+    months = []
+    for number, rows in enumerate((slice(0, 30), slice(30, 45), slice(45, 60)), 1):
+        months.append(tmp_path / f"month-{number}.csv")
+        months[-1].write_text("\n".join([(lines := original.read_text().splitlines())[0], *lines[1:][rows]]) + "\n")
+    policy = sf.Policy.from_mapping(FOREIGN)
+    series = sf.Series.start(tmp_path / "series", policy, table=months[0], key="name")
+    for month in months[1:]:
+        series.append(month)
+    made = sf.report(tmp_path / "series", months, policy=policy, seed=1)
+    found = answers(made.to_dict())["linkability"]
+    twin = attack_releases(series.releases, months, policy)
+    assert {(one["attack"], one["success"]["people"], one["success"]["successes"]) for one in found["played"]} == {
+        (f"series: {one.attack}", one.cases, one.below) for one in twin.played if one.cases
+    }
+    assert found["sentence"] == "None of 5 attacks does better than guessing."
+    assert made.content["records"] == {"original": 60, "published": 60}
+    assert "last of 3 releases" in made.to_dict("public")["limits"][0]
+    with pytest.raises(sf.InputError, match="is a series; give the policy"):
+        sf.report(tmp_path / "series")
+    # Where rows are fewer than promised, the attack succeeds, whatever its interval.
+    fallen = _joined(Played("tracing", 50, 1, 1, below=1), twin)
+    assert (fallen.verdict, fallen.is_allowed) == ("succeeds", False)

@@ -502,7 +502,7 @@ MORE_BOOKS = [
     World("workbook of days and times", cells(lambda i: [STAMPED[i]], ["born"], "yyyy-mm-dd hh:mm"), {"born": BORN}),
     World("workbook of truths", cells(lambda i: [i % 3 == 0], ["smokes"]), {"smokes": [i % 3 == 0 for i in EVERY]}),
     World("workbook of dates as text", cells(lambda i: [f"{BORN[i]:%d.%m.%Y}"], ["born"]), {"born": BORN}),
-    World("workbook of days as numbers", cells(lambda i: [(BORN[i] - date(1899, 12, 30)).days], ["born"]), {"born": [(b - date(1899, 12, 30)).days for b in BORN]}),
+    World("workbook of days as numbers", cells(lambda i: [(BORN[i] - date(1899, 12, 30)).days], ["born"]), {"born": BORN}, "asked"),
     World("workbook of mixed dates", cells(lambda i: [BORN[i] if i % 2 else f"{BORN[i]:%d.%m.%Y}"], ["born"], "yyyy-mm-dd"), {"born": BORN}, "refused", "."),
     World("workbook of numbers and words", cells(lambda i: [i if i else "none"], ["visits"]), {"visits": [None, *range(1, COUNT)]}, "asked"),
     World("workbook of long numbers", cells(lambda i: [10**17 + i * 1000], ["key"]), {"key": [10**17 + i * 1000 for i in EVERY]}, "refused", "."),

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import numpy as np
@@ -309,6 +310,21 @@ def test_the_process_beside_compiles_what_was_wanted_and_the_next_run_reads_it(t
     folder = run(script, place).stdout.strip()
     subprocess.run([sys.executable, "-m", "sfumato.kernels.beside", folder], check=True, env=environment(place))
     assert compiled_in(run(COMPILE, place)) == (KERNEL, [])
+
+
+def test_the_process_beside_waits_for_others_and_keeps_nobody_waiting(tmp_path, monkeypatch):
+    monkeypatch.setattr(stores, "PATIENCE", 30.0)
+    first, beside_it = stores.Store(tmp_path), stores.Store(tmp_path)
+    beside_it.gives_way = True
+    assert beside_it.turn("a.code") is None
+    assert not list(tmp_path.iterdir())
+    held = first.turn("a.code")
+    assert held is not None
+    waits = ThreadPoolExecutor(1).submit(beside_it.turn, "a.code")
+    assert not wait([waits], 0.1).done
+    first.end_turn("a.code", held)
+    assert waits.result() is None
+    assert not list(tmp_path.iterdir())
 
 
 def test_one_process_at_a_time_compiles_beside(tmp_path):

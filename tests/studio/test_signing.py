@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.evidence.context import Decision, read_decisions
 from sfumato.evidence.release_report import receipt
-from sfumato.evidence.watch import Decision, read_decisions
 from studio.desks import ROLES, opened, people
 
 

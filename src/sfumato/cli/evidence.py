@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
-from sfumato.cli.options import OUTPUT, AsJson, Hierarchies, Overwrite, Panel, PolicyFile, Quiet, ReleasePlace, Settings
+from sfumato.cli.options import (
+    OUTPUT,
+    AsJson,
+    Hierarchies,
+    Overwrite,
+    Panel,
+    PolicyFile,
+    Quiet,
+    ReleasePlace,
+    Settings,
+    argument,
+)
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar
 from sfumato.errors import InputError, raise_all
@@ -104,7 +115,7 @@ def log(
     Call it whenever the policy was changed. sfumato evidence write --decisions FILE shows the log, and refuses a policy
     that was changed after the last entry. The time is that of your clock.
     """
-    from sfumato.evidence.watch import log_decision
+    from sfumato.evidence.context import log_decision
 
     say(log_decision(policy, to, by, why))
 
@@ -145,7 +156,10 @@ MEASURED = Panel("What is measured")
 class Compared:
     """What a release is compared with, and how."""
 
-    original: Annotated[str | None, MEASURED("The table that the release was made from.", "FILE")] = None
+    original: Annotated[
+        list[str] | None,
+        MEASURED("The table that the release was made from; of a series who came with each release, repeated.", "FILE"),
+    ] = None
     control: Annotated[str | None, MEASURED("People who were not in the data, for attacks.", "FILE")] = None
     earlier: Annotated[
         list[str] | None,
@@ -183,7 +197,9 @@ class Page:
 
 
 def report(
-    release: ReleasePlace,
+    release: Annotated[
+        str, argument("RELEASE|FILE", "Folder of a release, the URL of a database, or a table that others published.")
+    ],
     compared: Compared = Compared(),
     policy: PolicyFile = None,
     decisions: Annotated[
@@ -202,8 +218,8 @@ def report(
     A release that breaks a promise or was changed is refused. Without --original, the page says only what the release
     itself shows. The policy is the release's own unless --policy names the one that made it.
     """
+    from sfumato.evidence.context import log_problem, read_decisions
     from sfumato.evidence.release_report import report as make_report
-    from sfumato.evidence.watch import log_problem, read_decisions
 
     raise_all(InputError, _problems(release, compared, page))
     log = [] if decisions is None else read_decisions(decisions)
@@ -239,18 +255,26 @@ def _given(
     from sfumato.cli.released import policy_file
     from sfumato.cli.settings import Setting
     from sfumato.cli.words import Words, policy_of
-    from sfumato.evidence.of_kinds import is_own
+    from sfumato.evidence.of_kinds import is_file, is_own, is_series
 
+    original = compared.original[0] if compared.original else None
     if is_own(release):
         needless = {"--control": compared.control, "--hierarchies": hierarchies, "--set": settings}
         wrong = [f"{name}: is for releases of tables; leave it out" for name, one in needless.items() if one]
         raise_all(InputError, wrong)
-        return {"original": compared.original, "policy": policy, "threads": compared.threads}
+        return {"original": original, "policy": policy, "threads": compared.threads}
     threads = [] if compared.threads is None else [Setting(("threads",), compared.threads, "--threads")]
-    words = Words(policy=policy_file(release, policy), hierarchies=hierarchies, settings=[*(settings or ()), *threads])
+    file = is_file(release) or is_series(release)
+    if file and (policy is None or original is None):
+        raise InputError(f"{release}: name the --original, and the --policy that says what its columns are")
+    words = Words(
+        policy=policy if file else policy_file(release, policy),
+        hierarchies=hierarchies,
+        settings=[*(settings or ()), *threads],
+    )
     meant = policy_of(words)
     return {
-        "original": _read(meant, compared.original),
+        "original": compared.original if is_series(release) else _read(meant, original),
         "control": _read(meant.beside(compared.control), compared.control),
         "policy": meant if policy else None,
         "threads": meant.threads,
@@ -266,9 +290,12 @@ def _read(policy: Policy, file: str | None) -> Table | None:
 def _problems(release: str, compared: Compared, page: Page) -> list[str]:
     """Check, before the work, whether it can be done and its result be written."""
     from sfumato.cli.released import release_problem
+    from sfumato.evidence.of_kinds import is_file, is_series
 
-    problem = release_problem(release)
+    problem = None if is_file(release) or is_series(release) else release_problem(release)
     problems = [problem] if problem else []
+    if len(compared.original or ()) > 1 and not is_series(release):
+        problems.append("--original: is one table; only a series has several")
     if compared.control is not None and compared.original is None:
         problems.append("--control: is used only with --original; give both, or leave it out")
     if compared.within is not None and (compared.no_attacks or compared.within <= 0):

@@ -1,25 +1,59 @@
-"""What a report says of a release that is no table of records: keys as of a table, from what its kind finds."""
+"""What a report says of a release that is no table of records, and of a table that another program published."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import polars as pl
+
+from sfumato.errors import InputError, PolicyError, VerificationError, raise_all
 from sfumato.evaluation.attacks.of_kinds import Asked, FindsEvidence, KindEvidence
-from sfumato.evidence.content import LIMITS, ReportOptions, attacks_content, promises_content, refuse_broken
+from sfumato.evaluation.attacks.play import read_frame
+from sfumato.evaluation.attacks.protocol import AttackResult
+from sfumato.evaluation.attacks.verdicts import Certainty
+from sfumato.evidence.content import (
+    LIMITS,
+    ReportedRelease,
+    ReportOptions,
+    attacks_content,
+    promises_content,
+    refuse_broken,
+)
+from sfumato.models.checks import Outcome
 from sfumato.policy.entries import checked
 from sfumato.policy.file import read_policy
 from sfumato.policy.parts import Context
+from sfumato.policy.policy import Policy
+from sfumato.published import PublishedTable, RandomizedTable
 from sfumato.published.checks.generalized import Verification
+from sfumato.published.checks.recount import recount
+from sfumato.rates import Rate
+from sfumato.recoding.notation import STAR
 from sfumato.registry import OWN_KINDS, loaded
 from sfumato.release.agreement import PublishedPolicy
-from sfumato.release.description import build_own_model, own_kind, versions
+from sfumato.release.description import (
+    Description,
+    SensitiveDescription,
+    build_own_model,
+    describe_model,
+    own_kind,
+    versions,
+)
 from sfumato.release.own_kinds import OwnDescription, OwnKind
-from sfumato.release.transaction import MARK
+from sfumato.release.transaction import MARK, SERIES
 from sfumato.release.verify import mark_of, verify
+from sfumato.series.attacks import Played, SeriesAttacks, attack_releases, attack_with_keys
+from sfumato.series.description import WITHDRAWAL, SeriesFolder
+from sfumato.series.reading import ReadRelease
+from sfumato.series.verify import verify_series
+from sfumato.table.reading import read_table
+from sfumato.table.schema import Kind
+from sfumato.table.table import Table
+from sfumato.table.writing import sha256_of
 
 _MEANINGS = {
     "sets": "a set of items for each person, in random order; items are made coarser or left out",
@@ -166,3 +200,138 @@ def _columns(subject: OwnSubject) -> list[dict[str, Any]]:
         }
         for name in dict.fromkeys(names)
     ]
+
+
+# A table of records that another program published: there is no folder to recount, and nobody promised anything.
+
+_TEXT = Kind.CATEGORICAL
+FOREIGN = "Another program published this file. Its columns are read by the names and roles of the steward's policy."
+_BROKEN = "The file does not keep what the policy asks: {}. Nobody promised it, and no attack is excused by it."
+
+
+def is_file(release: object) -> bool:
+    """Tell whether a release is a single file: a table that another program published."""
+    return isinstance(release, str | Path) and Path(release).is_file()
+
+
+def file_subject(path: Path, original: Table, policy: Policy, control: Table | None) -> ReportedRelease:
+    """Take a published file for a release that promises what it keeps of the models of a policy.
+
+    Where the policy names a randomization, and so no model, values are taken for changed at random.
+
+    Raises
+    ------
+    InputError
+        When the file has columns that the original lacks, publishes who people are, or has none of what others know.
+    """
+    frame, schema = read_frame(path), original.schema
+    known = (*schema.quasi_identifying, *schema.sensitive, *schema.insensitive)
+    named = {*schema.identifying, *schema.key_columns} & {*frame.columns}
+    # By number: where there is no header, names are cells.
+    odd = [place for place, name in enumerate(frame.columns, 1) if name not in known and name not in named]
+    problems = [f"{path}: publishes {name!r}, which says who people are; take it out first" for name in sorted(named)]
+    problems += [f"{path}: no column of the original: {', '.join(map(str, odd))} (by number)"] if odd else []
+    raise_all(InputError, problems)
+    quasi, sensitive = (
+        tuple(name for name in roles if name in frame.columns) for roles in (schema.quasi_identifying, schema.sensitive)
+    )
+    models = policy.to_models()
+    left = [name for name in schema.quasi_identifying if name not in quasi]
+    # What is left out altogether is as good as suppressed.
+    grouped = PublishedTable(frame.with_columns(pl.lit(STAR).alias(name) for name in left), (*quasi, *left), sensitive)
+    published = grouped if models else RandomizedTable(frame, quasi, sensitive)
+    # Of what is declared alone: what others may have must not hang on the values of the original.
+    hidden = {name: replace(schema.sensitive[name], kind=schema.sensitive[name].kind or _TEXT) for name in sensitive}
+    kinds = {name: SensitiveDescription(each.kind or _TEXT) for name, each in hidden.items()}
+    people: Literal["audit"] | None = None if original.people is None else "audit"
+    description = Description(published.kind, published.structure, kinds, (), policy.suppression_limit, people)
+    counted = recount(published, models, hidden, description.attested)
+    pairs = zip(models, counted.checks, strict=False)
+    kept = tuple(describe_model(model) for model, check in pairs if check.outcome is not Outcome.BROKEN)
+    return ReportedRelease(
+        published,
+        published,
+        replace(description, models=kept),
+        counted,
+        PublishedPolicy(policy.published()),
+        policy,
+        {path.name: sha256_of(path)},
+        original,
+        control,
+        (),
+    )
+
+
+def broken_in_words(verification: Verification) -> list[str]:
+    """Say what a table of others does not keep of what the policy asks."""
+    broken = [f"{check.promise}" for check in verification.checks if check.outcome is Outcome.BROKEN]
+    return [FOREIGN, *([_BROKEN.format(", ".join(broken))] if broken else [])]
+
+
+# A series: its last release, and what all of them tell together.
+
+
+def is_series(release: object) -> bool:
+    """Tell whether a release is the folder of a series."""
+    return isinstance(release, str | Path) and (Path(release) / SERIES).is_file()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SeriesSubject:
+    """A series that holds, with those who came with each release; or everybody in each, where people also leave."""
+
+    releases: Sequence[Path]
+    originals: Sequence[Path]
+    policy: Policy
+    leave: bool
+
+    @classmethod
+    def of(cls, folder: Path, originals: Sequence[Path], policy: Policy) -> SeriesSubject:
+        """Recount a series; ``VerificationError`` where it breaks a promise."""
+        releases = SeriesFolder.open(folder).releases
+        if not verify_series(folder).ok:
+            raise VerificationError(f"{folder}: breaks a promise or was changed; sfumato verify says which")
+        read = [ReadRelease.of(path) for path in releases]
+        leave = any(one.published.invented or (one.place is not None and one.place.way == WITHDRAWAL) for one in read)
+        if policy.columns.person is not None:
+            raise PolicyError("policy: people have several records; sfumato series attack tells of such a series")
+        if leave and len(policy.columns.identifying) != 1:
+            raise PolicyError("policy: people leave this series; name the one identifying column that says who is who")
+        return cls(releases, originals, policy, leave)
+
+    def people(self) -> Table:
+        """Read everybody who is in the last release."""
+        frames = [self.policy.read(path).frame for path in (self.originals[-1:] if self.leave else self.originals)]
+        # Each table has categories of its own.
+        frames = [one.cast({pl.Enum: pl.String, pl.Categorical: pl.String}) for one in frames]
+        schema = replace(self.policy.to_schema(), identifying=())
+        return read_table(pl.concat(frames, how="vertical_relaxed"), schema)
+
+    def results(self) -> tuple[list[AttackResult], dict[str, str]]:
+        """Play what joins the releases; return the results, and why others were not played."""
+        if len(self.releases) < 2:
+            return [], {"series": "one release is no series yet"}
+        if self.leave:
+            key = next(iter(self.policy.columns.identifying))
+            found = attack_with_keys(self.releases, self.originals, key, self.policy)
+        else:
+            found = attack_releases(self.releases, self.originals, self.policy)
+        results = [_joined(one, found) for one in found.played if one.cases]
+        return results, {
+            f"series: {one.attack}": one.unplayed or "it is about nobody here" for one in found.played if not one.cases
+        }
+
+
+def _joined(played: Played, found: SeriesAttacks) -> AttackResult:
+    """Write an attack on a series as those on one release; guessing and one release alone leave what is promised."""
+    least = {name: number for name in ("least_rows", "least_values") if (number := getattr(played, name)) is not None}
+    return AttackResult(
+        f"series: {played.attack}",
+        f"what others may know of one person, and in which of the {found.releases} releases the person is",
+        f"who are left fewer {found.counts}s than the {found.promised} that each release promises",
+        Rate(played.below, played.cases, 0.0),
+        None if played.by_chance is None else Rate(played.by_chance, played.cases, 0.0),
+        figures={"promised": found.promised, **least, "left_one_or_none": played.alone},
+        helps="a series: sfumato series start",
+        certainty=Certainty(played.below),
+    )

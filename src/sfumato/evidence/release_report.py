@@ -11,29 +11,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from sfumato.drawing import COLOURS, canvas, canvases, svg_of
 from sfumato.errors import InputError, PolicyError, raise_all, write_errors
+from sfumato.evaluation.attacks.play import NAMES
 from sfumato.evaluation.attacks.verdicts import IN_WORDS, Verdict
-from sfumato.evidence.answers import answers_content
 from sfumato.evidence.content import (
     KINDS,
     LEAST,
     ReportedRelease,
     ReportOptions,
+    answers_content,
     columns_content,
     promise_in_words,
     refuse_broken,
     render,
     report_content,
     report_limits,
+    result_content,
 )
-from sfumato.evidence.context import context_content
+from sfumato.evidence.context import Decision, context_content, review_content
 from sfumato.evidence.intruder import read_score
 from sfumato.evidence.standards import counts_in_words, standards_content
-from sfumato.evidence.together import joined, publication_of, read_publications
-from sfumato.evidence.watch import Decision, review_content
+from sfumato.models.checks import Outcome
 from sfumato.numbers import counted, percent
 from sfumato.policy.parts import Context
 from sfumato.policy.policy import Policy
@@ -50,6 +51,9 @@ from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 from sfumato.table.writing import sha256_of
 from sfumato.whole_files import PRIVATE, PUBLIC, write_whole
+
+if TYPE_CHECKING:
+    from sfumato.evidence.of_kinds import SeriesSubject
 
 Edition = Literal["internal", "public"]
 
@@ -163,7 +167,10 @@ def report(
     Parameters
     ----------
     release
-        A release folder of any kind, or a release of a table in memory. It is recounted first.
+        A release folder of any kind, or a release of a table in memory. It is recounted first. Or a file with a table
+        of records that another program published; `original` and `policy` say what its columns are. Or the folder of a
+        series: then `original` are the files of those who came with each release, in order; where people also leave,
+        of everybody in each.
     original
         The table it was made from; of sets, ratings, traces and private releases its file. Without it, the report says
         nothing about risk before, attacks, and loss.
@@ -203,7 +210,7 @@ def report(
     InputError, PolicyError
         With everything that is wrong with the arguments.
     """
-    from sfumato.evidence.of_kinds import is_own
+    from sfumato.evidence.of_kinds import broken_in_words, file_subject, is_file, is_own, is_series
 
     count, tried = thread_count(threads), None if intruder is None else read_score(intruder)
     wishes = ReportOptions(attacks, bound, seed, count, silent, tuple(decisions))
@@ -219,24 +226,58 @@ def report(
             "verifying",
             lambda beat: _own_report(release, original, file, replace(wishes, progress=beat), tried),
         )
-    original = read_with(original, schema)
+    stated = policy if isinstance(policy, Policy) else None
+    series = _series(release, original, stated) if is_series(release) else None
+    original = read_with(original, schema) if series is None else series.people()
     tables = {"original": original, "control": control}
     wrong = [name for name, one in tables.items() if not isinstance(one, Table | None)]
-    stated = policy if isinstance(policy, Policy) else None
     problems = [] if stated is policy else ["policy: must be a Policy; use Policy.from_file"]
+    foreign = not is_database(release) and is_file(release)
+    if foreign and not (isinstance(original, Table) and stated):
+        problems.append("release: is a file; give the original and a policy that says what its columns are")
     raise_all(InputError, [*(f"{name}: is not a Table; use read_table" for name in wrong), *problems])
 
     def work(beat: Progress) -> ReleaseReport:
         beat("verifying", 0, 5)
         lists = [one for one in earlier if isinstance(one, str | Path) and Path(one).suffix == ".toml"]
-        subject = _subject(release, original, stated, control, [one for one in earlier if one not in lists])
+        others = [one for one in earlier if one not in lists]
+        if foreign and stated is not None and isinstance(original, Table):
+            subject = replace(file_subject(Path(str(release)), original, stated, control), earlier=_releases(others))
+        else:
+            subject = _subject(release if series is None else series.releases[-1], original, stated, control, others)
         together = _together(subject, lists)
         content = report_content(subject, replace(wishes, progress=beat))
+        content["limits"] += broken_in_words(subject.verification) if foreign else []
+        if series is not None:
+            content = _with_series(content, series)
         public = public_edition({**content, "columns": columns_content(replace(subject, original=None))})
         content |= {"intruder": tried, "together": together}
         return _both_editions(None if stated is None else stated.context, content, public)
 
     return beating(progress, "verifying", work)
+
+
+def _series(folder: Release | str | Path, originals: Any, policy: Policy | None) -> SeriesSubject:
+    from sfumato.evidence.of_kinds import SeriesSubject
+
+    named = [originals] if isinstance(originals, str | Path) else originals
+    files = isinstance(named, Sequence) and bool(named) and all(isinstance(one, str | Path) for one in named)
+    if policy is None or not files:
+        raise InputError("release: is a series; give the policy, and as original the files of who came, in order")
+    return SeriesSubject.of(Path(str(folder)), [Path(one) for one in named], policy)
+
+
+def _with_series(content: Mapping[str, Any], series: SeriesSubject) -> dict[str, Any]:
+    """Add what all releases tell together to what the last one tells."""
+    said = f"This page is about the last of {counted(len(series.releases), 'release')} of a series, all of which hold."
+    found = {**content, "limits": [said, *content["limits"]]}
+    if content["attacks"] is None:
+        return found
+    results, unplayed = series.results()
+    attacks, left = content["attacks"], {*NAMES} if results else set()
+    others = {name: reason for name, reason in attacks["unplayed"].items() if name not in left}
+    joined = [*attacks["results"], *map(result_content, results)]
+    return {**found, "attacks": {**attacks, "results": joined, "unplayed": {**others, **unplayed}}}
 
 
 def _own_report(
@@ -253,6 +294,8 @@ def _own_report(
 
 def _together(subject: ReportedRelease, lists: Sequence[str | Path]) -> dict[str, Any] | None:
     """Join the release with all that the lists name; None where there is no list."""
+    from sfumato.evidence.together import joined, publication_of, read_publications
+
     if not lists:
         return None
     if subject.original is None:
@@ -293,8 +336,6 @@ def _subject(
     if policy is not None and opened.policy.text is not None:
         content = PublishedPolicy(policy.published()).content
         raise_all(PolicyError, policy_contradictions(content, opened.policy.content))
-    named = [_placed(one) for one in earlier]
-    raise_all(InputError, [problem for one in named if isinstance(one, Path) and (problem := no_release(one))])
     return ReportedRelease(
         _placed(release),
         opened.published,
@@ -305,10 +346,18 @@ def _subject(
         {entry.file: entry.sha256 for entry in opened.files.values()},
         original,
         control,
-        named,
+        _releases(earlier),
     )
 
 
+def _releases(named: Sequence[Release | str | Path]) -> list[Release | str | Path]:
+    """Take each for a release, and refuse what is none."""
+    found = [_placed(one) for one in named]
+    raise_all(InputError, [problem for one in found if isinstance(one, Path) and (problem := no_release(one))])
+    return found
+
+
+_BROKEN = str(Outcome.BROKEN)
 _MASKED = 10
 """Counts below this are masked."""
 _UNCOUNTED = (
@@ -400,9 +449,15 @@ def summary_of(content: Mapping[str, Any]) -> list[str]:
 def open_points(content: Mapping[str, Any]) -> list[str]:
     """Return what should keep a steward from signing at once, and what nobody has answered."""
     context, attacks = content.get("context"), content["attacks"] or {"results": (), "unplayed": {}}
-    undecided = [one["promise"] for one in content["promises"] if one["meaning"] and one["outcome"] != "holds"]
+    outcomes = {
+        one["promise"]: one["outcome"] for one in content["promises"] if one["meaning"] or one["outcome"] == _BROKEN
+    }
     return [
-        *(f"{promise}: cannot be decided from the release." for promise in undecided),
+        *(
+            f"{promise}: {'is not kept' if outcome == _BROKEN else 'cannot be decided from the release'}."
+            for promise, outcome in outcomes.items()
+            if outcome != "holds"
+        ),
         *(f"{each[0].upper()}{each[1:]}." for each in content.get("uncovered", ())),
         *(f"Column {one['name']!r}: {one['looks']}" for one in content.get("unprotected", ()) if one["looks"]),
         *([content["repeated"]] if "repeated" in content else []),
@@ -432,7 +487,9 @@ def doubts_of(content: Mapping[str, Any]) -> bool:
     """Tell whether something in the report should keep a steward from signing at once."""
     attacks = content["attacks"] or {"results": []}
     beyond = any(not _is_harmless(result) for result in attacks["results"])
-    undecided = any(promise["outcome"] != "holds" for promise in content["promises"] if promise["meaning"])
+    undecided = any(
+        one["outcome"] != "holds" for one in content["promises"] if one["meaning"] or one["outcome"] == _BROKEN
+    )
     beyond = beyond or any(column["looks"] for column in content.get("unprotected", ()))
     beyond = beyond or bool(content.get("uncovered")) or bool((content.get("together") or {"findings": ()})["findings"])
     beyond = beyond or bool(content.get("context") and content["context"]["verdict"]["outcome"] != "kept")
@@ -456,6 +513,9 @@ def _undecided(result: Mapping[str, Any]) -> bool:
 
 def _promises(content: Mapping[str, Any]) -> list[str]:
     models = [promise for promise in content["promises"] if promise["meaning"]]
+    broken = [promise for promise in content["promises"] if promise["outcome"] == _BROKEN]
+    if broken:
+        return [f"The file does not keep what the policy asks: {_listed(broken)}."]
     if not models:
         return ["This release promises no privacy model."]
     holding, source = [promise for promise in models if promise["outcome"] == "holds"], content["recounted_from"]

@@ -21,7 +21,16 @@ from sfumato.findings.words import names_of, values_that_mean
 from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.numbers import counted
 from sfumato.progress import Progress, silent
-from sfumato.table.columns import ValueReading, folded_label, read_attribute, strays, way_of
+from sfumato.table.columns import (
+    TypedColumn,
+    ValueReading,
+    folded_label,
+    question_among_days,
+    question_beside_days,
+    read_attribute,
+    strays,
+    way_of,
+)
 from sfumato.table.distinct import repeats
 from sfumato.table.identification import Look, Sort, look_of, name_in_words
 from sfumato.table.layout import Reading
@@ -456,10 +465,23 @@ def review(
             table.read(table.names[done : done + _TOGETHER])
         progress("reviewing", done, len(table.names))
         profiles.append(_profile(table, name, declared_of(schema, name)))
-    columns, findings = judged(profiles, schema)
+    columns, findings = judged(_beside_days(profiles, schema), schema)
     findings = [*_of_rows(table, profiles), *findings]
     findings.sort(key=lambda finding: finding.severity is Severity.REMARK)
     return Review(table.source, table.height, tuple(columns), tuple(findings))
+
+
+def _beside_days(profiles: Sequence[Profile], schema: Schema | None) -> list[Profile]:
+    """Ask about numbers that may count days, as other columns of the table are days."""
+    days = [each.values.distinct for each in profiles if each.kind is Kind.DATE]
+
+    def one(each: Profile) -> Profile:
+        if each.kind is not Kind.NUMERIC or declared_of(schema, each.values.name) != Attribute():
+            return each
+        asked = question_beside_days(each.values.name, each.values.distinct, days)
+        return each if asked is None else replace(each, question=str(asked), kind=None, hardly_text=True)
+
+    return [one(each) for each in profiles]
 
 
 _TRIED = 100
@@ -527,10 +549,10 @@ def profile_of(column: pl.Series, reading: ValueReading, declared: Attribute = A
     counted_values = counted_values.sort(pl.col("v").cast(pl.String), "c")
     values, counts = counted_values["v"], counted_values["c"].cast(pl.Int64).to_numpy()
     if values.dtype != pl.String and not isinstance(values.dtype, (pl.Categorical, pl.Enum)):
-        typed = read_attribute(values.alias(name), declared, reading)
-        return Profile(
-            _values(name, typed.values, counts, typed.kind, len(column)), column.null_count(), (), None, 0, typed.kind
-        )
+        typed, question, hardly_text = _asked(values.alias(name), declared, reading)
+        found = _values(name, typed.values, counts, typed.kind, len(column))
+        kind = None if question is not None else typed.kind
+        return Profile(found, column.null_count(), (), question, 0, kind, "", hardly_text)
     texts = values.cast(pl.String)
     present = ~texts.is_in(list(reading.missing))
     texts, counts = texts.filter(present).alias(name), counts[present.to_numpy()]
@@ -577,6 +599,7 @@ def _profile_of_texts(
     # What reads as numbers or dates throughout has no strays, nor have codes of digits.
     whole = reading.is_text and undeclared and (
         way_of(rest, PLAIN).kind in (Kind.NUMERIC, Kind.DATE) or bool(rest.str.contains("^[0-9]+$").all())
+        or question_among_days(name, rest) is not None
     )  # fmt: skip
     stray = strays(rest) if reading.is_text and undeclared and len(rest) and not whole else None
     lost, lost_key = 0, ""
@@ -585,12 +608,7 @@ def _profile_of_texts(
         lost = int(rest_counts[~fits.to_numpy()].sum())
         lost_key = "\n".join(sorted(rest.filter(~fits)))
         rest, rest_counts = rest.filter(fits), rest_counts[fits.to_numpy()]
-    question, hardly_text = None, False
-    try:
-        typed = read_attribute(rest.alias(name), declared, reading)
-    except InputError as error:
-        question, hardly_text = str(error), "--categorical" not in error.answers.get(name, "")
-        typed = read_attribute(rest.alias(name), Attribute(kind=Kind.CATEGORICAL), reading)
+    typed, question, hardly_text = _asked(rest.alias(name), declared, reading)
     numeric = typed.kind in (Kind.NUMERIC, Kind.DATE)
     sure = [mark for mark in marks if mark.sure or numeric]
     if len(sure) < len(marks):
@@ -601,6 +619,16 @@ def _profile_of_texts(
     values = _values(name, typed.values, rest_counts, typed.kind, records)
     kind = None if question is not None or lost or (numeric and sure) else typed.kind
     return Profile(values, records - known, tuple(marks), question, lost, kind, lost_key, hardly_text)
+
+
+def _asked(values: pl.Series, declared: Attribute, reading: ValueReading) -> tuple[TypedColumn, str | None, bool]:
+    """Read distinct values; return what reading asks about them, and whether the likeliest answer is not text."""
+    try:
+        return read_attribute(values, declared, reading), None, False
+    except InputError as error:
+        kind = Kind.NUMERIC if values.dtype.is_numeric() else Kind.CATEGORICAL
+        hardly_text = "--categorical" not in error.answers.get(values.name, "")
+        return read_attribute(values, Attribute(kind=kind), reading), str(error), hardly_text
 
 
 def _values(name: str, values: pl.Series, counts: NDArray[np.int64] | None, kind: Kind, records: int) -> Values:

@@ -94,6 +94,8 @@ def compile_wanted(folder: Path) -> int:
         if not alone:
             return 0
         place = store()
+        if place is not None:
+            place.gives_way = True
         done: set[str] = set()
         while place is not None and place.folder == folder:
             # Another process may hand over more while this one compiles.

@@ -87,6 +87,8 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        # The process of lowest priority waits for others and lets nobody wait: on a busy machine it may take hours.
+        self.gives_way = False
 
     def has(self, name: str) -> bool:
         """Tell whether a file of this name is there; it need not be sound."""
@@ -110,8 +112,9 @@ class Store:
     def turn(self, name: str) -> int | None:
         """Wait until no other process compiles what will have this name; None where nobody keeps turns.
 
-        What is returned keeps the turn until :meth:`end_turn`, or the end of this process. A process that waits holds
-        no turn of a kernel that the other one needs: kernels call each other in one direction.
+        What is returned keeps the turn until :meth:`end_turn`, or the end of this process; a store that gives way keeps
+        none. A process that waits holds no turn of a kernel that the other one needs: kernels call each other in one
+        direction.
         """
         if sys.platform == "win32":
             return None
@@ -126,7 +129,10 @@ class Store:
                 except BlockingIOError:
                     time.sleep(_GLANCE)
                 else:
-                    return descriptor
+                    if not self.gives_way:
+                        return descriptor
+                    self.end_turn(name, descriptor)
+                    return None
             os.close(descriptor)
         return None
 

@@ -21,7 +21,7 @@ from sfumato.anonymizers.protocol import Anonymizer
 from sfumato.classes.generalized import GeneralizedTable
 from sfumato.classes.partition import Partition, class_sizes
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError, VerificationError, raise_all
-from sfumato.kernels.series.exchanging import Places, class_losses, exchange
+from sfumato.kernels.series.exchanging import ClassRows, class_losses, exchange_people
 from sfumato.kernels.series.growing import Axes, loss_of
 from sfumato.metrics import measure_losses
 from sfumato.models.k_anonymity import KAnonymity
@@ -271,7 +271,7 @@ def keep_invariant(present: Present, m: int, *, most_counterfeits: float = 0.05)
 
     *Who waits.* Newcomers of a value that more than 1/m of them have.
 
-    *Complexity.* O(q n log n) and one step for each class.
+    *Complexity.* O(q n log n); exchanges take up to 32 passes of O(q n w), w rows of the largest class.
 
     *Source.* X. Xiao, Y. Tao, "m-invariance: towards privacy preserving re-publication of dynamic datasets", SIGMOD
     2007. Departures: who comes back keeps the signature; surplus newcomers wait; buckets that lack most of a value
@@ -342,7 +342,7 @@ def _written(present: Present, buckets: list[Bucket], order: Numbers) -> Invaria
     )
 
 
-def _places(present: Present, buckets: list[Bucket], numbers: dict[Signature, int], axes: Axes) -> Places:
+def _places(present: Present, buckets: list[Bucket], numbers: dict[Signature, int], axes: Axes) -> ClassRows:
     """Split the buckets; where values have many people, classes of newcomers alone may still have any signature."""
     freely = FREELY_FROM * np.sqrt(np.bincount(present.value_of)).sum() <= len(present.value_of)
     codes, bound = present.table.codes.astype(np.int64), present.signature_of >= 0
@@ -357,20 +357,20 @@ def _places(present: Present, buckets: list[Bucket], numbers: dict[Signature, in
     class_of, slot_of = np.full(len(codes), -1, dtype=np.int64), np.full(len(codes), -1, dtype=np.int64)
     classes, slots = np.nonzero(members >= 0)
     class_of[members[classes, slots]], slot_of[members[classes, slots]] = classes, slots
-    return Places(codes, bound, members, values, signatures, class_of, slot_of, np.zeros(len(parts)))
+    return ClassRows(codes, bound, members, values, signatures, class_of, slot_of, np.zeros(len(parts)))
 
 
-def _exchanged(places: Places, axes: Axes, order: Numbers) -> None:
+def _exchanged(places: ClassRows, axes: Axes, order: Numbers) -> None:
     """Exchange people with those next to them, by each order of attributes, until a pass saves little; in place."""
     class_losses(places, axes)
     rank = np.argsort(order)
     for turn in range(MOST_PASSES):
         before = places.losses.sum()
         keys = [rank, *places.codes[:, permutation(places.codes.shape[1], turn)].T]
-        exchange(places, axes, np.lexsort(keys), REACH)
+        exchange_people(places, axes, np.lexsort(keys), REACH)
         if places.bound.any():
             own = np.where(places.class_of >= 0, places.signatures[places.class_of], -1)
-            exchange(places, axes, np.lexsort([*keys, own]), REACH)
+            exchange_people(places, axes, np.lexsort([*keys, own]), REACH)
         if places.losses.sum() >= LEAST_GAIN * before:
             break
 

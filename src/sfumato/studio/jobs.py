@@ -24,7 +24,7 @@ from sfumato.studio.project import HistoryEntry, Project
 from sfumato.whole_files import PRIVATE, write_whole
 
 if TYPE_CHECKING:
-    from sfumato.evidence.watch import Decision
+    from sfumato.evidence.context import Decision
     from sfumato.policy.policy import Policy
 
 WAITING, RUNNING, DONE, FAILED, CANCELLED, LOST = "waiting", "running", "done", "failed", "cancelled", "interrupted"

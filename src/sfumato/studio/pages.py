@@ -25,7 +25,7 @@ from sfumato.studio.layout import in_page_words
 from sfumato.studio.project import HistoryEntry
 
 if TYPE_CHECKING:
-    from sfumato.evidence.watch import Decision
+    from sfumato.evidence.context import Decision
 
 STEPS = (
     ("/", "Table"),
@@ -281,7 +281,7 @@ def difference(desk: Desk, before: HistoryEntry, after: HistoryEntry) -> list[st
 
 def decisions(desk: Desk, last: HistoryEntry) -> list[Decision]:
     """Return the changes that led to a state, the first one first."""
-    from sfumato.evidence.watch import Decision
+    from sfumato.evidence.context import Decision
 
     way, losses, counted = [last], _losses(desk), dict[str, int | None]()
     while way[-1].parent is not None:

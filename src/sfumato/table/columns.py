@@ -16,9 +16,11 @@ import polars as pl
 from sfumato.errors import InputError
 from sfumato.numbers import counted
 from sfumato.table.distinct import private_categorical
+from sfumato.table.identification import names_a_day, sort_by_name
 from sfumato.table.person_keys import one_key, person_keys
 from sfumato.table.schema import Attribute, Kind, text_of
 from sfumato.table.written_forms import (
+    EXCEL,
     MARKS,
     PLAIN,
     SPANS,
@@ -553,7 +555,9 @@ def question_of_text(
     """Say how a column without a kind is read, or ask where several ways are possible; `mask`: who does not fit."""
     if parsed.kind is Kind.NUMERIC:
         is_plain = parsed.way == NumberStyle(Kind.NUMERIC) and general.decimal is None
-        return _thousands(name) if is_plain and grouped_thousands(parsed.known) else None
+        if is_plain and grouped_thousands(parsed.known):
+            return _thousands(name)
+        return None if parsed.way.date is not None else question_of_day_counts(name, parsed.values)
     if parsed.kind is Kind.DATE and parsed.way == NumberStyle(Kind.DATE) and _is_late(parsed.values.drop_nulls()):
         return ask(name, [Proposal(Kind.DATE, WrittenForm(dates=form), False) for form in ("bbbb-mm-dd", "yyyy-mm-dd")])
     if parsed.kind is Kind.DATE and parsed.way == NumberStyle(Kind.DATE) and _is_of_another_era(parsed.values):
@@ -567,6 +571,8 @@ def question_of_text(
         return _about_zeros(name) if has_zeros and parsed.known.str.len_bytes().n_unique() > 1 else None
     if found := proposals(parsed.known):
         return found[0] if len(found) == 1 and found[0].sure else ask(name, found)
+    if mixed := question_among_days(name, parsed.known):
+        return mixed
     # Codes of places may have a letter here and there, as those of Corsica do.
     is_code = bool(_CODE_NAME.search(name)) and parsed.known.str.len_chars().n_unique() == 1
     stray = None if is_code else strays(parsed.known)
@@ -624,9 +630,19 @@ def _are_days_of_another_language(known: pl.Series) -> bool:
     )  # fmt: skip
 
 
+_COUNT = r"^[1-5][0-9]{4}(\.[0-9]+)?$"
+"""Days of 1927 to 2064 as spreadsheets count them."""
+
+
+def question_among_days(name: str, known: pl.Series) -> InputError | None:
+    """Ask about days of which a spreadsheet has counted some."""
+    return _about_forms(name, known) if known.str.contains(_COUNT).any() else None
+
+
 def _about_forms(name: str, known: pl.Series) -> InputError | None:
     """Ask about a column of days that are written in two or three forms, each of which reads in one way."""
-    usual, rest, forms = NumberStyle(Kind.DATE), known, list[str]()
+    counts_days = known.str.contains(_COUNT)
+    usual, rest, forms = NumberStyle(Kind.DATE), known.filter(~counts_days), list[str]()
     while len(rest) and len(forms) < 3:
         if usual.read(rest.head(1)).is_not_null().all():
             form, way = "yyyy-mm-dd", usual
@@ -639,12 +655,15 @@ def _about_forms(name: str, known: pl.Series) -> InputError | None:
             form, way = best.form.forms[0], best.way
         forms.append(form)
         rest = rest.filter(way.read(rest).is_null())
+    forms += [EXCEL] if forms and counts_days.any() else []
     if len(rest) or len(known) < _FEWEST_ALIKE or len(forms) < 2:
         return None
+    counted_words = " (excel: days counted, which a spreadsheet may have taken for months)" if EXCEL in forms else ""
     return question(
         name,
         set_word("dates", json.dumps(forms), name),
-        f"every value of column {name!r} reads as a date, in {len(forms)} forms; declare them, in this order: "
+        f"every value of column {name!r} reads as a date, in {len(forms)} forms{counted_words}; declare them, in this "
+        "order: "
         f"{set_word('dates', json.dumps(forms), name)}; or read it as text: {_as_text_option(name)}",
     )
 
@@ -720,6 +739,74 @@ def packed_days(name: str, known: pl.Series) -> InputError | None:
         f"column {name!r} holds {length} digits that all read as days; say what they are: days ({' or '.join(found)}), "
         f"codes ({_as_text_option(name)}) or numbers ({numbers})",
     )
+
+
+_COUNTS_SINCE = (EXCEL, "days since 1960-01-01", "days since 1970-01-01")
+"""How spreadsheets, SAS and Stata, and R and Python count days."""
+_FIRST_COUNT, _LAST_COUNT = 2_200, 73_050
+"""Counts of a spreadsheet from 1906 on, behind all years, to the year 2100."""
+_USUAL_COUNTS = 10_000, 60_000
+_LONGEST_STAY = 7_305
+"""Days that dates may span, twenty years, for numbers beside them to be taken for such days."""
+
+
+def question_of_day_counts(name: str, numbers: pl.Series) -> InputError | None:
+    """Ask about numbers that may count days, in a column named as days are."""
+    if not names_a_day(name):
+        return None
+    return _about_day_counts(name, numbers) if _may_count_days(numbers) else None
+
+
+def question_beside_days(name: str, numbers: pl.Series, days: Sequence[pl.Series]) -> InputError | None:
+    """Ask about whole numbers that as counts of days are all of the years in which dates of the same table are."""
+    is_code = sort_by_name(name) is not None or _CODE_NAME.search(name) or _PLACE_NAME.search(name)
+    if is_code or not numbers.dtype.is_integer() or numbers.n_unique() < _FEWEST_CODES or not _may_count_days(numbers):
+        return None
+    # Amounts are round more often than days.
+    if float((numbers % 5 == 0).mean() or 0) > _MOST_ROUND:  # type: ignore[arg-type]
+        return None
+    counted = date_form(EXCEL).read(numbers.drop_nulls().cast(pl.String)).cast(pl.Int32)
+    for each in days:
+        plain = each.drop_nulls().cast(pl.Int32)
+        if len(plain):
+            low, high = int(plain.min()), int(plain.max())  # type: ignore[arg-type]
+            slack = (high - low) // 2
+            if high - low <= _LONGEST_STAY and counted.is_between(low - slack, high + slack).all():
+                return _about_day_counts(name, numbers)
+    return None
+
+
+_PLACE_NAME = re.compile(
+    "region|area|district|kreis|bezirk|county|munic|commun|gemeinde|place|ort|city|town", re.IGNORECASE
+)
+_MOST_ROUND = 0.4
+"""Share of the numbers that may be multiples of five, twice of what chance gives."""
+
+
+def _may_count_days(numbers: pl.Series) -> bool:
+    known = numbers.drop_nulls()
+    if known.n_unique() < _FEWEST_COUNTS or not known.is_between(_FIRST_COUNT, _LAST_COUNT).all():
+        return False
+    return _USUAL_COUNTS[0] <= float(known.median() or 0) <= _USUAL_COUNTS[1]  # type: ignore[arg-type]
+
+
+_FEWEST_COUNTS = 3
+
+
+def _about_day_counts(name: str, numbers: pl.Series) -> InputError:
+    texts = numbers.drop_nulls().cast(pl.String)
+    read = {form: date_form(form).read(texts) for form in _COUNTS_SINCE}
+    likely = [form for form, days in read.items() if form == EXCEL or (days < _LAST_LIKELY_DAY).all()]
+    found = [set_word("dates", form, name) for form in likely]
+    return question(
+        name,
+        found[0],
+        f"column {name!r} holds numbers that may count days, as spreadsheets do; say what they are: days "
+        f"({' or '.join(found)}), codes ({_as_text_option(name)}) or numbers ({set_word('kind', 'numeric', name)})",
+    )
+
+
+_LAST_LIKELY_DAY = date(2040, 1, 1)
 
 
 def _read_as_days(known: pl.Series, form: str) -> bool:
@@ -964,6 +1051,9 @@ def _typed(column: pl.Series, attribute: Attribute, reading: ValueReading) -> Ty
     else:
         return _with_clock(column, kind, attribute, reading)
     if kind in (None, natural):
+        is_open = kind is None and natural is Kind.NUMERIC and reading.asks and attribute.hierarchy is None
+        if is_open and (asked := question_of_day_counts(column.name, plain)):
+            raise asked
         return TypedColumn(plain, natural)
     return _parsed(_as_text(plain), kind, attribute, reading)
 
@@ -996,6 +1086,8 @@ def _text_among_types(column: pl.Series, attribute: Attribute, reading: ValueRea
         return _proposed(column, found[0], reading)
     if found:
         raise ask(column.name, found)
+    if mixed := question_among_days(column.name, known):
+        raise mixed
     stray = strays(known)
     if stray is not None and attribute.strays is None and attribute.kind is None:
         way = stray.way
@@ -1102,6 +1194,10 @@ def _may_be_codes(name: str, parsed: Parsed, attribute: Attribute, reading: Valu
     )
 
 
+_PART = r"[.,][0-9]*[1-9]"
+"""What counts of days have where they tell the time, too."""
+
+
 def _remarks(name: str, parsed: Parsed, strangers: int) -> tuple[str, ...]:
     remarks = []
     if strangers:
@@ -1109,7 +1205,11 @@ def _remarks(name: str, parsed: Parsed, strangers: int) -> tuple[str, ...]:
             f"Column {name!r}: {counted(strangers, 'record')} of {len(parsed.values):,} held text that is no "
             f"{'number' if parsed.kind is Kind.NUMERIC else 'date'}, and count as missing (strays)."
         )
-    if parsed.way.date is not None and parsed.way.date.has_day and parsed.way.date.has_clock:
+    way = parsed.way.date
+    has_clock = way is not None and (
+        way.has_clock or (way.first is not None and parsed.known.str.contains(_PART).any())
+    )
+    if way is not None and way.has_day and has_clock:
         remarks.append(f"Column {name!r}: of timestamps the day was read, as it is written; times of day were dropped.")
     return tuple(remarks)
 

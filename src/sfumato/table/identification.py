@@ -82,6 +82,7 @@ _PATTERNS = tuple(
 )
 _STEMS = tuple((Sort[sort.upper()], re.compile(stem)) for sort, stem in _NAMES["parts"].items())
 
+_DAYS = re.compile("|".join(_NAMES["days"]))
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 
 
@@ -95,6 +96,11 @@ def sort_by_name(name: str) -> Sort | None:
     whole = (sort for sort, pattern in _PATTERNS if pattern.fullmatch(plain))
     parts = (sort for sort, stem in _STEMS if stem.search(plain))
     return next(whole, None) or next(parts, None)
+
+
+def names_a_day(name: str) -> bool:
+    """Tell whether a column of this name holds days, in one of twenty languages; the month or the year is no day."""
+    return _DAYS.search(name_in_words(name)) is not None
 
 
 def name_in_words(name: str) -> str:

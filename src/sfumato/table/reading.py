@@ -17,7 +17,15 @@ from sfumato.errors import InputError, PolicyError, SchemaError, SfumatoError, r
 from sfumato.former import FormerReading, reading_of_call
 from sfumato.parallel import each, worth_starting
 from sfumato.progress import Progress, beating, silent
-from sfumato.table.columns import TypedColumn, ValueReading, is_text, kept_column, read_attribute, with_missing
+from sfumato.table.columns import (
+    TypedColumn,
+    ValueReading,
+    is_text,
+    kept_column,
+    question_beside_days,
+    read_attribute,
+    with_missing,
+)
 from sfumato.table.databases.address import is_database
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.header import Header, assign_roles, checked_header, columns_of
@@ -31,6 +39,7 @@ from sfumato.table.sources.other_files import scheme_of
 from sfumato.table.sources.protocol import CsvFormat
 from sfumato.table.sources.standard_input import DASH, LABEL
 from sfumato.table.table import Table
+from sfumato.table.written_forms import PLAIN
 
 LOG = logging.getLogger("sfumato.table")
 
@@ -278,7 +287,7 @@ def _read(source: TableSource, kept: Sequence[str], keys: Sequence[str]) -> list
 def _typed(
     columns: Sequence[pl.Series], attributes: Mapping[str, Attribute], reading: ValueReading
 ) -> tuple[pl.DataFrame, dict[str, Kind], tuple[str, ...]]:
-    def one(column: pl.Series) -> pl.Series | TypedColumn | SfumatoError:
+    def one(column: pl.Series) -> _Read:
         try:
             if column.name not in attributes:
                 return kept_column(column, reading.of(column.name)).alias(column.name)
@@ -288,7 +297,7 @@ def _typed(
             return error
 
     threads = worth_starting(pl.thread_pool_size(), len(columns[0]) if columns else 0)
-    read = each(one, columns, threads)
+    read = _with_days_beside(each(one, columns, threads), attributes, reading)
     raise_together([result for result in read if isinstance(result, SfumatoError)])
     typed = [result for result in read if isinstance(result, TypedColumn)]
     series = [
@@ -298,6 +307,27 @@ def _typed(
     ]
     kinds = {column.values.name: column.kind for column in typed}
     return pl.DataFrame(series), kinds, tuple(remark for column in typed for remark in column.remarks)
+
+
+_Read = pl.Series | TypedColumn | SfumatoError
+
+
+def _with_days_beside(
+    read: Sequence[_Read], attributes: Mapping[str, Attribute], reading: ValueReading
+) -> Sequence[_Read]:
+    """Put questions in the place of numbers that may count days, as other columns of the table are days."""
+    days = [each.values for each in read if isinstance(each, TypedColumn) and each.kind is Kind.DATE]
+    if not reading.asks or not days:
+        return read
+
+    def one(each: _Read) -> _Read:
+        if not isinstance(each, TypedColumn) or each.kind is not Kind.NUMERIC:
+            return each
+        said = attributes[each.values.name]
+        is_open = said.kind is None and said.hierarchy is None and said.domain is None and said.form == PLAIN
+        return (is_open and question_beside_days(each.values.name, each.values, days)) or each
+
+    return [one(each) for each in read]
 
 
 def read_population(source: object, table: Table, reading: Mapping[str, Any] = MappingProxyType({})) -> Table:

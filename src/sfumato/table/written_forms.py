@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import cache, cached_property
 from importlib.resources import files
 from itertools import pairwise
@@ -53,6 +54,10 @@ SPANS = {
     ),
 }
 """Forms of spans of time: of hours and minutes, and in words or as ISO has them."""
+_COUNTED = r"^(-?[0-9]{1,7}(?:[.,][0-9]+)?)$"
+"""Days counted from a first one; a fraction is a time of day."""
+EXCEL = "excel"
+_DAYS_SINCE = re.compile(r"days since ([0-9]{4}-[0-9]{2}-[0-9]{2})")
 
 
 @cache
@@ -178,11 +183,12 @@ class DateForm:
     pattern: str  # regular expression with a named group for each part
     century: str | None = None  # before years of two digits, where the form says it
     others: tuple[DateForm, ...] = ()  # forms that are tried where this one does not fit
+    first: date | None = None  # day zero, where values are counts of days
 
     @property
     def has_day(self) -> bool:
         """Whether values are days, with or without a time, and not times of day."""
-        return "<year>" in self.pattern or "<short>" in self.pattern
+        return "<year>" in self.pattern or "<short>" in self.pattern or self.first is not None
 
     @property
     def is_whole(self) -> bool:
@@ -212,6 +218,8 @@ class DateForm:
     def _read(self, texts: pl.Series) -> pl.Series:
         if self.text in SPANS:
             return _spans(plain_signs(texts), SPANS[self.text])
+        if self.first is not None:
+            return _counted_days(plain_signs(texts), self.first).alias(texts.name)
         parts = plain_days(texts).str.extract_groups(self.pattern).struct.unnest()
         clock = _clock(parts) if self.has_clock else None
         if not self.has_day:
@@ -237,6 +245,14 @@ class DateForm:
         day = pl.col("day").str.zfill(2) if "day" in parts.columns else pl.when(year.is_not_null()).then(pl.lit("01"))
         iso = pl.concat_str(year, month.str.zfill(2), day, separator="-")
         return parts.select(iso.str.to_date("%Y-%m-%d", strict=False)).to_series()
+
+
+def _counted_days(texts: pl.Series, first: date) -> pl.Series:
+    """Return the days that are so many after the first; null for other texts, and outside the years 1 to 9999."""
+    counts = texts.str.extract(_COUNTED).str.replace(",", ".", literal=True).cast(pl.Float64)
+    days = counts.floor() + (first - date(1970, 1, 1)).days
+    known = days.is_between((date.min - date(1970, 1, 1)).days, (date.max - date(1970, 1, 1)).days)
+    return days.set(~known.fill_null(False), None).cast(pl.Int32).cast(pl.Date)
 
 
 def _spans(texts: pl.Series, patterns: Sequence[str]) -> pl.Series:
@@ -278,9 +294,13 @@ def date_form(text: str) -> DateForm:
     hours), ``z`` (a zone), and ``.``, ``/``, ``-``, commas and blanks between. Days and months may have one digit where
     something stands between. Without ``dd`` the first day of the month is meant; ``bbbb`` is a year of the Buddhist
     era, and ``ddd`` the day of the year. ``hhh:mm``, ``mmm:ss``, ``hhh:mm:ss`` and ``duration`` are spans of time.
+    ``excel`` is the number of days that a spreadsheet counts, ``days since 1970-01-01`` that from any other day.
     Raises ``InputError`` for everything else.
     """
     lowered = text.strip().lower()
+    counted = _DAYS_SINCE.fullmatch(lowered)
+    if counted is not None or lowered == EXCEL:
+        return DateForm(lowered, _COUNTED, first=_first_day("1899-12-30" if counted is None else counted[1]))
     if lowered in SPANS:
         return DateForm(lowered, "|".join(SPANS[lowered]))
     tokens = _TOKEN.findall(lowered)
@@ -289,10 +309,18 @@ def date_form(text: str) -> DateForm:
         raise InputError(
             "dates must be a form such as dd.mm.yyyy, mm/dd/yyyy, 'yyyy-mm-dd hh:mm:ss' or hh:mm. Its parts are dd, "
             "ddd, mm, mon, yyyy, yy, 19yy, 20yy, bbbb, hh:mm, hh:mm:ss, am and z; between are . / - , or blanks. "
-            "Spans of time are hhh:mm, hhh:mm:ss, mmm:ss or duration"
+            "Spans of time are hhh:mm, hhh:mm:ss, mmm:ss or duration. Counts of days are excel, or "
+            "'days since 1970-01-01'"
         )
     century = next((token[:2] for token in tokens if token.endswith("yy") and token[0].isdigit()), None)
     return DateForm(lowered, pattern, century)
+
+
+def _first_day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise InputError("dates: 'days since' must be followed by a day such as 1970-01-01") from None
 
 
 def _pattern(tokens: list[str]) -> str:

@@ -12,7 +12,7 @@ from sfumato.kernels.series.growing import Axes
 from sfumato.kernels.types import NUMERIC, SET, Flags, Floats, Int64s, float64, int64
 
 
-class Places(NamedTuple):
+class ClassRows(NamedTuple):
     """Who stands where; all but the first two are written."""
 
     codes: Int64s  # (n, q)
@@ -27,7 +27,7 @@ class Places(NamedTuple):
 
 
 @linear
-def class_losses(places: Places, axes: Axes) -> None:
+def class_losses(places: ClassRows, axes: Axes) -> None:
     """Write the loss of each class."""
     for number in range(len(places.members)):
         places.losses[number] = _loss(places.members[number], places.codes, axes)
@@ -72,7 +72,7 @@ def _loss(people: Int64s, codes: Int64s, axes: Axes) -> float:
 
 
 @sized(lambda places, axes, order, reach: 4.0 * len(order) * reach * places.members.shape[1] * places.codes.shape[1])
-def exchange(places: Places, axes: Axes, order: Int64s, reach: int) -> int:
+def exchange_people(places: ClassRows, axes: Axes, order: Int64s, reach: int) -> int:
     """Bring people into the classes of those who come next to them in an order, where that loses less; count them.
 
     Whoever comes into a class takes the row of the same value, whose owner, or counterfeit, goes to the old class. Both
@@ -92,7 +92,7 @@ def exchange(places: Places, axes: Axes, order: Int64s, reach: int) -> int:
 
 
 @inlined
-def _brought(person: int, target: int, places: Places, axes: Axes) -> bool:
+def _brought(person: int, target: int, places: ClassRows, axes: Axes) -> bool:
     """Bring somebody into a class if that loses less."""
     source, slot = places.class_of[person], places.slot_of[person]
     equal = places.signatures[source] >= 0 and places.signatures[source] == places.signatures[target]
@@ -122,7 +122,7 @@ def _brought(person: int, target: int, places: Places, axes: Axes) -> bool:
 
 
 @inlined
-def _tried(source: int, slot: int, target: int, each: int, places: Places, axes: Axes) -> bool:
+def _tried(source: int, slot: int, target: int, each: int, places: ClassRows, axes: Axes) -> bool:
     """Exchange two rows, with their values, if that loses less."""
     members, values = places.members, places.values
     person, row = members[source, slot], members[target, each]

@@ -89,7 +89,7 @@ WHERE n.nspname = $1 AND relkind IN ('r', 'v', 'm', 'f', 'p', 'S') ORDER BY 1
 """
 
 _STATES = {
-    "28": "the database refused the user or the password; check PGUSER, PGPASSWORD and the password file",
+    "28": "the database refused the user or the password; check both, PGUSER and PGPASSWORD, and the password file",
     "3D000": "there is no such database on the server; check its name",
     "42501": "the database user may not do this; have the right granted",
     "42601": "the query is not valid SQL; try it in psql",
