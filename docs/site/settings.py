@@ -15,7 +15,8 @@ HEAD = """# Every setting of a policy
 may be repeated.
 
 * **A path** has a dot between keys: `source.separator`. A key with a dot or a blank at its end stands in double quotes.
-* **Without a dot** it is an option of the anonymizer: `--anonymizer mdav --set gamma=0.5`.
+* **Without a dot** it is an option of the anonymizer: `--anonymizer mdav --set gamma=0.5`. Keys at the top of every
+  policy need no dot: `--set suppression-limit=0.05`, `purpose`, `recipient`, `threads`, `withstand`.
 * `policy.KEY` is a key at the top of the file: `policy.threads`.
 * `column.NAME.KEY` is a setting of a quasi-identifying or sensitive column, whatever its role: `column.pay.decimal`.
 * `models[0].k` is a key of the first model. Whole models are added with `--model`.

@@ -28,6 +28,22 @@ def test_done_is_0_and_a_returned_code_is_kept():
 
 
 @pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "Usage: sfumato COMMAND [OPTIONS]\n\nPublish a table"),
+        (["attack", "people.csv", "there"], "attack takes RELEASE|TABLE alone; the original table goes behind --orig"),
+        (["risk", "people.csv", "there"], "sfumato: there: sfumato risk takes TABLE alone"),
+    ],
+)
+def test_what_was_typed_in_part_or_too_much_says_what_to_type(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        app(words, prog_name="sfumato")
+    assert (end.value.code, said in capsys.readouterr().err) == (2, True)
+
+
+@pytest.mark.parametrize(
     ("error", "code", "lines"),
     [
         (PolicyError("a: wrong", "b: wrong"), 2, ["sfumato: a: wrong", "sfumato: b: wrong"]),

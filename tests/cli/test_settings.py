@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import runpy
+from collections.abc import Mapping
 
 import pytest
 
 from docs.pages import DOCS
+from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.cli.options import PATHS
-from sfumato.cli.settings import Setting, fitting, settings_of, with_settings
+from sfumato.cli.settings import OF_POLICY, Setting, fitting, settings_of, with_settings
 from sfumato.policy.policy import Policy
 
 PAGE = runpy.run_path(str(DOCS / "site" / "settings.py"))
@@ -28,6 +31,8 @@ def one(text: str) -> Setting:
         ("source.decimal=,", ("source", "decimal"), ","),
         ("source.separator=tab", ("source", "separator"), "\t"),
         ("policy.threads = 2", ("threads",), 2),
+        ("suppression_limit=0.2", ("suppression-limit",), 0.2),
+        ("refine=3", ("anonymizer", "refine"), 3),
         ("column.age.weight=2.5", ("columns", "", "age", "weight"), 2.5),
         ('column."a.b=c".unit=€', ("columns", "", "a.b=c", "unit"), "€"),
         ("column.date of birth.dates=dd.mm.yyyy", ("columns", "", "date of birth", "dates"), "dd.mm.yyyy"),
@@ -38,6 +43,12 @@ def one(text: str) -> Setting:
 )
 def test_a_path_and_a_value_are_read(text: str, path: tuple[str | int, ...], value: object) -> None:
     assert (one(text).path, one(text).value) == (path, value)
+
+
+@pytest.mark.parametrize("names", [ANONYMIZERS, PUBLISHERS])
+def test_no_anonymizer_has_an_option_of_the_policys_own_name(names: Mapping[str, type]) -> None:
+    options = {each.replace("_", "-") for name in names for each in inspect.signature(names[name]).parameters}
+    assert options.isdisjoint(OF_POLICY)
 
 
 @pytest.mark.parametrize("text", ["source.decimal", "=x", ".a=1", "a..b=1", "a[x]=1", 'a."b=1'])

@@ -253,6 +253,9 @@ def _report(comparison: Comparison, written: ComparisonWritten) -> None:
     if written.as_json:
         say(json.dumps([*comparison.frame.to_dicts(), *comparison.private.to_dicts()], indent=2))
     elif not quiet:
-        say(str(comparison))
+        from sfumato.cli.summary import fitted
+
+        answer = comparison.recommendation
+        say("\n".join([*fitted(answer, ""), str(comparison).replace(answer, "").strip()]))
     if out is not None and not quiet:
         complain([f"comparison written to {out}; it is for the data steward, not for publishing"])

@@ -75,7 +75,7 @@ class Forms:
         raise_all(
             PolicyError,
             [
-                f"{flag}: is an option of {self.flag} {' or '.join(others)}; this is {self.flag} {form}"
+                f"{flag}: is an option of {self.flag} {' or '.join(others)}; this is {self.flag} {form}: leave it out"
                 for flag, others in having.items()
                 if others
             ],

@@ -39,8 +39,7 @@ class BriefCommand(TyperCommand):
 
 
 def _command_lines(command: TyperCommand, ctx: Any) -> Iterator[str]:
-    usage = re.sub(r"[{}]|(?<=\[)\[|\](?=\])", "", " ".join(command.collect_usage_pieces(ctx)[1:]))
-    yield from textwrap.wrap(f"Usage: {ctx.command_path} {usage} [OPTIONS]", WIDTH, subsequent_indent="    ")
+    yield from textwrap.wrap(f"Usage: {ctx.command_path} {usage_of(ctx)} [OPTIONS]", WIDTH, subsequent_indent="    ")
     yield ""
     yield from textwrap.wrap((command.help or "").partition("\n\n")[0], WIDTH)
     yield ""
@@ -54,6 +53,11 @@ def _command_lines(command: TyperCommand, ctx: Any) -> Iterator[str]:
     yield ""
     yield from _first_example(command.epilog or "")
     yield f"{ctx.command_path} {ALL} says everything."
+
+
+def usage_of(ctx: Any) -> str:
+    """Return the words that a command takes beside its options."""
+    return re.sub(r"[{}]|(?<=\[)\[|\](?=\])", "", " ".join(ctx.command.collect_usage_pieces(ctx)[1:]))
 
 
 def _panels(command: TyperCommand, ctx: Any) -> Mapping[str, list[tuple[str, str]]]:

@@ -77,7 +77,7 @@ Settings = Annotated[
     list[str] | None,
     METHOD(
         "An option of the policy by its path, e.g. source.separator=';'; repeatable. Without a dot: of the "
-        f"anonymizer. {'. '.join(f'{group}.: {keys}' for group, keys in PATHS.items())}.",
+        f"anonymizer, or a key of policy. {'. '.join(f'{group}.: {keys}' for group, keys in PATHS.items())}.",
         "PATH=VALUE",
         "--set",
     ),

@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from sfumato.cli import interrupted
-from sfumato.cli.help import front_page, is_whole, without_help_option
+from sfumato.cli.help import front_page, is_whole, usage_of, without_help_option
 from sfumato.cli.interrupted import SENTENCE, STOPPED
 from sfumato.errors import PolicyError, SfumatoError, without_credentials
 
@@ -37,6 +37,7 @@ _PLAIN = {
     "Input should be a valid number, unable to parse string as a number": "must be a number",
 }
 """What the command line's grammar says in the words of its library."""
+_OVERWRITE = "overwrite=True (on the command line --overwrite)", "--overwrite"
 
 
 class CommandGroup(TyperGroup):
@@ -89,6 +90,10 @@ def outcome(work: Callable[[], Any]) -> int:
             error = error.__context__
         if isinstance(error, SystemExit):
             raise
+        # A command alone: its help is the message.
+        if type(error).__name__ == "NoArgsIsHelpError" and not interrupted.is_on():
+            print(str(getattr(error, "message", "")), file=sys.stderr)
+            return INPUT
         lines, code = explained(error)
         complain(lines, is_error=True)
         if not isinstance(error, SfumatoError) and os.environ.get("SFUMATO_DEBUG") == "1":
@@ -103,9 +108,9 @@ def outcome(work: Callable[[], Any]) -> int:
 def explained(error: BaseException) -> tuple[list[str], int]:
     """Return message and exit code; only the library's and the grammar's own words, as others may quote values."""
     if isinstance(error, SfumatoError):
-        return list(error.problems) or [type(error).__name__], error.exit_code
+        return [each.replace(*_OVERWRITE) for each in error.problems] or [type(error).__name__], error.exit_code
     if hasattr(error, "format_message"):  # a usage error, whose class has moved between versions of the library
-        message = error.format_message().rstrip(".")
+        message = _one_too_many(error) or error.format_message().rstrip(".")
         for technical, plain in _PLAIN.items():
             message = message.replace(technical, plain)
         return [f"{message} (--help shows an example)"] if message else [], INPUT
@@ -120,6 +125,16 @@ def explained(error: BaseException) -> tuple[list[str], int]:
         return [_about_system(error, error.errno)], INPUT
     hint = "set SFUMATO_DEBUG=1 to see where in the program"
     return [f"unexpected {type(error).__name__}, a fault in this program; {hint}"], INPUT
+
+
+def _one_too_many(error: Any) -> str:
+    """Say what a command takes, where more was given; empty for other mistakes."""
+    if "unexpected extra argument" not in error.message:
+        return ""
+    has_original = any("--original" in each.opts for each in error.ctx.command.params)
+    beside = "; the original table goes behind --original" if has_original else ""
+    words = error.message.rpartition("(")[2].rstrip(").")
+    return f"{words}: {error.ctx.command_path} takes {usage_of(error.ctx) or 'options'} alone{beside}"
 
 
 def _stopped() -> str:

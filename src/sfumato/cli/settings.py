@@ -17,6 +17,9 @@ ANY_ROLE = ""
 ROOT, COLUMN = "policy", "column"
 """First steps of ``policy.threads``, a key at the top of the file, and of ``column.age.decimal``, whatever its role."""
 
+OF_POLICY = ("purpose", "recipient", "suppression-limit", "threads", "withstand")
+"""Keys at the top of every policy that no anonymizer has: they need no dot, and no ``policy.`` before them."""
+
 TABS = ("tab", "\\t")
 """What is typed for a tab, which a shell does not like."""
 _STEP = r'"(?:[^"\\]|\\.)*"|[^.=\[\]"\s](?:[^.=\[\]"]*[^.=\[\]"\s])?'
@@ -42,7 +45,10 @@ def first_step(text: str) -> str:
 
 
 def settings_of(given: Iterable[str | Setting], problems: list[str], *, root: str = "anonymizer") -> list[Setting]:
-    """Read ``path=value`` texts; a path without a dot is a key of the part `root`. Mistakes are added to `problems`."""
+    """Read ``path=value`` texts, and add mistakes to `problems`.
+
+    A path without a dot is a key of the part `root`, unless it can only be one of the policy's own.
+    """
     found = []
     for one in given:
         if isinstance(one, Setting):
@@ -63,7 +69,8 @@ def _unquoted(step: str) -> str:
 
 def _from_the_top(path: tuple[str | int, ...], root: str) -> tuple[str | int, ...]:
     if len(path) == 1:
-        return (root, str(path[0]).replace("_", "-"))
+        key = str(path[0]).replace("_", "-")
+        return (key,) if key in OF_POLICY else (root, key)
     if path[0] == ROOT:
         return path[1:]
     return ("columns", ANY_ROLE, *path[1:]) if path[0] == COLUMN else path
@@ -94,6 +101,8 @@ def with_settings(
         except KeyError:
             problems.append(f"{setting.typed}: stands below what is no table or list, or has fewer entries")
         names[path] = setting.typed
+        if path[0] not in mapping:
+            names.setdefault(path[:1], setting.typed)
     return result, names
 
 

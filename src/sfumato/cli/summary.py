@@ -7,6 +7,7 @@ report instead.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -54,13 +55,16 @@ class NextSteps:
     secrets: Sequence[str] = ()
 
 
-_EFFORT = ("Refinement lowered", "Tried, with", "Sensitive values refused many cuts. Asking")
-"""How notes begin that say what an anonymizer tried: nothing to look at, and in the report."""
+_EFFORT = re.compile(
+    r"Refinement lowered|Tried, with|Sensitive values refused many cuts\. Asking|Levels: "
+    r"|[\d,]+ of [\d,]+ nodes of the lattice were counted; it is proven"
+)
+"""How notes begin that say what an anonymizer did: nothing to look at, and in the report."""
 
 
 def summary(report: Report | KindReport, steps: NextSteps) -> list[str]:
     """Return the lines after a release; whatever the report notes that is to be looked at is said, however long."""
-    notes = (note for note in report.notes if not note.startswith(_EFFORT))
+    notes = (note for note in report.notes if not _EFFORT.match(note))
     head, *promises = promise_table(report.verification)
     return [
         head,
@@ -183,6 +187,8 @@ def _attack_lines(result: AttackResult, longest: int) -> Iterator[str]:
     cells = "".join(f"{rate:>{width}}" for rate, width in zip(rates, (9, 9, 8, 8), strict=True))
     yield f"{_attack_mark(result)} {result.attack:<{longest}}{cells}"
     bound = "" if result.allowed is None else f" (at most {percent(result.allowed, 3)} promised)"
+    if result.succeeds and not result.success.people:
+        bound += ": no such claim, but beyond guessing among the surest"
     yield from textwrap.wrap(f"{result.goal}{bound}", WIDTH, initial_indent="    ", subsequent_indent="    ")
 
 
@@ -252,7 +258,7 @@ def _risk(report: Report) -> str:
     was = (
         "" if before is None else "somebody was alone before; " if before == 1 else f"at most 1 in {before:,} before; "
     )
-    return f"{'Risk':<{LABEL}}{was}now at most 1 in {1 / after:,.3g} to be found"
+    return f"{'Risk':<{LABEL}}{was}now at most 1 in {round(1 / after, 2):,g} to be found"
 
 
 def _detail(report: Report) -> Iterator[str]:
