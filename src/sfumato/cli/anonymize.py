@@ -344,8 +344,10 @@ class _Work:
 
     def _in_parts(self, made: Callable[..., ReleaseOnDisk]) -> Sequence[Finding]:
         _check_seed(self.method.seed)
+        from sfumato.cli.review import in_one_line
+
         written = self.written
-        with progress_bar(quiet=self.quiet) as progress:
+        with in_one_line(), progress_bar(quiet=self.quiet) as progress:
             release = made(
                 self.table,
                 self.policy,
@@ -401,9 +403,10 @@ def _release(
     table: str, policy: Policy, method: Method, *, quiet: bool, read: Reader | None
 ) -> tuple[Release, tuple[str, ...]]:
     """Make the release; return it with what is to be said of columns that pass through it."""
-    from sfumato.cli.review import asked_together
+    from sfumato.cli.review import with_one_line
     from sfumato.release.anonymize import anonymize as make_release
-    from sfumato.release.task import passing_notes
+    from sfumato.release.task import passing_notes, with_open_findings
+    from sfumato.table.layout import Reading
     from sfumato.table.reading import read_table
 
     _check_seed(method.seed)
@@ -412,7 +415,8 @@ def _release(
         try:
             original = (read or read_table)(table, policy)
         except InputError as error:
-            raise asked_together(error, table, policy) from None
+            again = partial(read_table, table, reading=Reading(**policy.reading()))
+            raise with_one_line(with_open_findings(error, policy, policy.to_schema(), again)) from None
         release = make_release(original, policy, bound=method.bound, seed=method.seed, progress=progress)
     return release, passing_notes(original, {name for each in release.tables.values() for name in each.columns})
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
+from shlex import split
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,8 +22,7 @@ if TYPE_CHECKING:
     from sfumato.findings.answers import OpenFindings
     from sfumato.findings.review import Review
     from sfumato.policy.bridges import Bridge
-    from sfumato.policy.policy import Policy
-    from sfumato.table.schema import Attribute, Schema
+    from sfumato.table.schema import Schema
 
 
 def review(
@@ -111,42 +112,38 @@ def answers_of(error: OpenFindings, *, quiet: bool) -> dict[str, str]:
     return answers
 
 
-def with_one_line(error: SfumatoError) -> SfumatoError:
-    """Add the options that answer everything, where there are several; the person corrects what is not so."""
-    if len(error.answers) < 2:
-        return error
-    options = " ".join(dict.fromkeys(error.answers.values()))
-    return type(error)(*error.problems, f"to answer all at once, add this, and change what is not so: {options}")
+def with_one_line(error: SfumatoError, *, is_settled: bool = False) -> SfumatoError:
+    """Add the options that answer everything, where there are several; the person corrects what is not so.
+
+    `is_settled`: whether the policy stays as it is, and only how values are written can be said.
+    """
+    options = list(dict.fromkeys(error.answers.values()))
+    later = [option for option in options if is_settled and not _is_of_writing(option)]
+    now = [option for option in options if option not in later]
+    lines = []
+    if now and len(error.answers) > 1:
+        lines.append(f"to answer all at once, add this, and change what is not so: {' '.join(now)}")
+    if later:
+        lines.insert(0, f"a series keeps its policy: start it anew with {' '.join(later)}")
+    return type(error)(*error.problems, *lines) if lines else error
 
 
-def asked_together(error: InputError, table: str, policy: Policy) -> SfumatoError:
-    """Add to what reading asks of columns what would stop the release of the others, so that nobody answers twice."""
-    from sfumato.findings.answers import OpenFindings
-    from sfumato.release.task import refuse_open_findings
-    from sfumato.table.layout import Reading
-    from sfumato.table.reading import read_table
+def _is_of_writing(option: str) -> bool:
+    """Tell whether an option says how the values of a column are written, and nothing else."""
+    from sfumato.cli.words import WRITTEN
 
-    if not error.answers:
-        return error
-    schema, later = _as_texts(policy.to_schema(), error.answers), SfumatoError()
+    words = split(option)
+    keys = [path.partition("=")[0].rpartition(".")[2] for path in words[1::2]]
+    return {*words[::2]} == {"--set"} and {*keys} <= {*WRITTEN}
+
+
+@contextmanager
+def in_one_line(*, is_settled: bool = False) -> Iterator[None]:
+    """Put the options that answer everything behind what is open; see :func:`with_one_line`."""
     try:
-        refuse_open_findings(read_table(table, schema, reading=Reading(**policy.reading())), policy, error.answers)
-    except OpenFindings as found:
-        later = found
-    except SfumatoError:
-        pass  # what else is wrong is said when these have been answered
-    together = type(error)(*error.problems, *later.problems)
-    together.answers = {**later.answers, **error.answers}
-    return with_one_line(together)
-
-
-def _as_texts(schema: Schema, names: Collection[str]) -> Schema:
-    from sfumato.table.schema import Attribute, Kind
-
-    def read(columns: Mapping[str, Attribute]) -> dict[str, Attribute]:
-        return {name: Attribute(kind=Kind.CATEGORICAL) if name in names else of for name, of in columns.items()}
-
-    return replace(schema, quasi_identifying=read(schema.quasi_identifying), sensitive=read(schema.sensitive))
+        yield
+    except SfumatoError as error:
+        raise with_one_line(error, is_settled=is_settled) from None
 
 
 def _reviewed(table: str, how: tuple[Schema | None, dict[str, Any]], *, quiet: bool) -> Review:

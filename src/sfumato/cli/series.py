@@ -25,6 +25,7 @@ from sfumato.cli.options import (
 from sfumato.cli.options import Settings as PolicySettings
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar, say_json, say_result
+from sfumato.cli.review import in_one_line
 
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
@@ -197,7 +198,7 @@ def start(
     )
     meant = policy_of(words)
     series = Series(folder, ledger_of(folder) if private.ledger is None else private.ledger, private.ledger_key)
-    with progress_bar(quiet=printed.is_quiet) as progress:
+    with in_one_line(), progress_bar(quiet=printed.is_quiet) as progress:
         how = Running(method.seed, None, progress, method.most_counterfeits)
         step = started(series, meant, key=_key(key), table=table, way=way, how=how)
     if step is not None:
@@ -246,7 +247,7 @@ def append(
     series, given = private.open(folder), None if policy is None else Policy.from_file(policy)
     way = GROW if Folder.open(folder).description.way == GROW else APPEND
     reading = reading_words(run.settings or (), KEEPS)
-    with progress_bar(quiet=printed.is_quiet) as progress:
+    with in_one_line(is_settled=True), progress_bar(quiet=printed.is_quiet) as progress:
         how = Running(run.seed, run.threads, progress)
         step = next_step(
             series, table, way, how, policy=given, reading=reading, leave_out_known=leave_out_known, key_form=key_form
@@ -273,7 +274,7 @@ def republish(
     from sfumato.series.step import next_step
 
     series, reading = private.open(folder), reading_words(run.settings or (), KEEPS)
-    with progress_bar(quiet=printed.is_quiet) as progress:
+    with in_one_line(is_settled=True), progress_bar(quiet=printed.is_quiet) as progress:
         how = Running(run.seed, run.threads, progress, most_counterfeits)
         step = next_step(series, table, "m-invariance", how, reading=reading, key_form=key_form)
     _print_step(step, series, printed)

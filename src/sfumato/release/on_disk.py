@@ -22,7 +22,7 @@ from sfumato.classes.people import largest_of
 from sfumato.engines import Engine, LocalEngine
 from sfumato.engines.disk import BLOCK, PublishedColumns, PublishedParts, SolvedOnDisk, part_count, solve_on_disk
 from sfumato.engines.disk_dealt import CountedParts, DealtParts, ordered_columns
-from sfumato.errors import PolicyError, VerificationError, raise_all
+from sfumato.errors import InputError, PolicyError, VerificationError, raise_all
 from sfumato.findings.answers import remarks_on, severe_findings
 from sfumato.findings.review import Finding
 from sfumato.metrics import Losses, measure_losses
@@ -85,6 +85,7 @@ from sfumato.release.task import (
     setting_problems,
     wished,
     with_choice,
+    with_open_findings,
 )
 from sfumato.release.transaction import check_target
 from sfumato.table.folding import fold
@@ -93,7 +94,7 @@ from sfumato.table.large.coding import CodedColumn, Coding, LargeTable, coded_ta
 from sfumato.table.large.memory import LEAST, SHARE, free_memory, let_go, memory_size, spill_folder
 from sfumato.table.person_keys import named_key
 from sfumato.table.reading import named_source
-from sfumato.table.schema import Kind, text_of
+from sfumato.table.schema import Kind, Schema, text_of
 from sfumato.table.table import keyless_note
 from sfumato.table.writing import PLAIN, Format, single_numbers
 
@@ -537,6 +538,13 @@ def allowed_memory(text: str | None) -> int:
     return UNKNOWN_FREE if free is None else max(LEAST, int(SHARE * free))
 
 
+def _coded_again(opened: OpenedFile, coding: Coding, schema: Schema) -> LargeTable:
+    """Read the table once more, in a folder of its own, with other kinds of its columns."""
+    folder = coding.folder / "again"
+    folder.mkdir()
+    return coded_table(opened.source, replace(coding, schema=schema, folder=folder))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class TaskOnDisk:
     """What a call asks for; see :func:`anonymize_on_disk`."""
@@ -624,16 +632,20 @@ class TaskOnDisk:
     def coded(self, opened: OpenedFile, spill: Path) -> LargeTable:
         """Read the table, and give its values their codes."""
         self.progress("encoding", 1, STEPS)
-        with named_source(self.source), opened.unchanged():
-            coding = Coding(
-                opened.schema,
-                opened.names,
-                opened.reading,
-                spill,
-                self.memory // 4,
-                progress=lambda what, done: self.progress(what, done, done),
-            )
-            large = coded_table(opened.source, coding)
+        coding = Coding(
+            opened.schema,
+            opened.names,
+            opened.reading,
+            spill,
+            self.memory // 4,
+            progress=lambda what, done: self.progress(what, done, done),
+        )
+        try:
+            with named_source(self.source), opened.unchanged():
+                large = coded_table(opened.source, coding)
+        except InputError as error:
+            again = partial(_coded_again, opened, coding)
+            raise with_open_findings(error, self.policy, opened.schema, again) from None
         refuse_open_findings(large, self.policy)
         return large
 

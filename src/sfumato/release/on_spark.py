@@ -482,7 +482,9 @@ def told_of_spark() -> Iterator[None]:
     try:
         yield
     except SfumatoError as error:
-        raise type(error)(*map(_of_spark, error.problems)) from None
+        said = type(error)(*map(_of_spark, error.problems))
+        said.answers = error.answers
+        raise said from None
 
 
 def _of_spark(problem: str) -> str:

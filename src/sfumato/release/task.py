@@ -20,7 +20,7 @@ from sfumato.anonymizers import ANONYMIZERS
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, Publisher, silent
 from sfumato.classes.people import statistics_of
 from sfumato.engines import Engine, LocalEngine
-from sfumato.errors import PolicyError, SfumatoError, raise_all
+from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
 from sfumato.findings.answers import OpenFindings, ReadTable, remarks_on, severe_findings, wrong_answers
 from sfumato.findings.review import Finding, Severity
 from sfumato.models.checks import promise_words
@@ -38,7 +38,7 @@ from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.identification import Look, Sort
-from sfumato.table.schema import Kind, Role, text_of
+from sfumato.table.schema import Attribute, Kind, Role, Schema, text_of
 from sfumato.table.table import Table
 
 if TYPE_CHECKING:
@@ -383,6 +383,34 @@ def refuse_open_findings(table: ReadTable, policy: Policy, unread: Collection[st
     problems = {name: each for name, each in passing_problems(table) if name not in unread}
     if found or problems:
         raise OpenFindings.of(found, problems)
+
+
+def with_open_findings(
+    error: InputError, policy: Policy, schema: Schema, read: Callable[[Schema], ReadTable]
+) -> SfumatoError:
+    """Add to what reading asks of columns what would stop the release of the others, so that nobody answers twice.
+
+    `read`: reads the table again, with a schema that takes for text what is asked about.
+    """
+    if not error.answers:
+        return error
+    later = SfumatoError()
+    try:
+        refuse_open_findings(read(_as_texts(schema, error.answers)), policy, error.answers)
+    except OpenFindings as found:
+        later = found
+    except SfumatoError:
+        pass  # what else is wrong is said when these have been answered
+    together = type(error)(*error.problems, *later.problems)
+    together.answers = {**later.answers, **error.answers}
+    return together
+
+
+def _as_texts(schema: Schema, names: Collection[str]) -> Schema:
+    def read(columns: Mapping[str, Attribute]) -> dict[str, Attribute]:
+        return {name: Attribute(kind=Kind.CATEGORICAL) if name in names else of for name, of in columns.items()}
+
+    return replace(schema, quasi_identifying=read(schema.quasi_identifying), sensitive=read(schema.sensitive))
 
 
 def promised_columns(models: Sequence[PrivacyModel], sensitive: Collection[str]) -> set[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,13 +17,14 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError, PolicyError, SfumatoError, attempt, raise_all, raise_together, said_of
 from sfumato.numbers import counted
 from sfumato.policy.policy import Policy
+from sfumato.release.task import with_open_findings
 from sfumato.series.description import WAYS
 from sfumato.series.ledger import Frozen, Ledger
 from sfumato.series.people import Spellings, are_known, known_among
 from sfumato.table.columns import ValueReading, kept_column, with_missing
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.header import Header, checked_header
-from sfumato.table.layout import missing_texts
+from sfumato.table.layout import Reading, missing_texts
 from sfumato.table.person_keys import (
     PersonKey,
     as_they_appear,
@@ -111,7 +113,12 @@ def _read(source: object, policy: Policy) -> Table:
     """Read a table without a question about keys: a series goes on with the rule that it was started with."""
     form = policy.columns.key_form
     columns = policy.columns.model_copy(update={"key_form": whole_form(form)})
-    table = read_table(source, policy.model_copy(update={"columns": columns}))
+    meant = policy.model_copy(update={"columns": columns})
+    try:
+        table = read_table(source, meant)
+    except InputError as error:
+        again = partial(read_table, source, reading=Reading(**meant.reading()))
+        raise with_open_findings(error, meant, meant.to_schema(), again) from None
     return replace(table, schema=replace(table.schema, key_form=form))
 
 
