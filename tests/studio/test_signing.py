@@ -214,3 +214,44 @@ def test_after_the_attack_on_both_the_release_is_handed_over(studio, tmp_path):
     assert attacked.state == "done", attacked.problems
     assert studio.post("/sign/hand-over", run="1", name="given").status_code == 200
     assert sf.verify(tmp_path / "given").ok
+
+
+STATED = {
+    **{"recipient": "the institute", "purpose": "a study", "other-data": "none"},
+    **{f"controls.{name}": "none" for name in ("access", "contract", "training", "audit")},
+    **{
+        f"{way}.{key}": value
+        for way in ("attempt", "recognition", "breach")
+        for key, value in {"probability": "0.3", "owner": "A. Steward", "source": "the contract"}.items()
+    },
+    **{"threshold.quantity": "maximum", "threshold.attempt": "without", "threshold.attacker": "prosecutor"},
+}
+
+
+def test_what_is_stated_of_a_recipient_goes_into_the_report_and_into_no_release(studio):
+    studio.set_up()
+    job = run(studio)
+    wrong = studio.post("/sign/recipient/state", **{**STATED, "attempt.probability": "often", "purpose": ""})
+    assert (wrong.status_code, wrong.json()["problems"]) == (422, ["attempt.probability: must be a number"])
+    assert studio.post("/sign/recipient/state", **{**STATED, "answer:iso-27559 9.4": "us"}).status_code == 422
+    named = {"author.name": "A. Steward", "author.role": "office", "author.day": "2026-11-30"}
+    answered = {**STATED, **named, "answer:iso-27559 9.4": "the office asks for the file back"}
+    assert studio.post("/sign/recipient/state", **answered).status_code == 200
+    # The form shows what was stated, and stating that again changes nothing.
+    kept = studio.desk.project.folder / "recipient.json"
+    before, shown = kept.read_bytes(), studio.get("/sign/recipient").text
+    sent = dict(re.findall(r'<input id="[^"]*" name="([^"]*)" value="([^"]*)"', shown))
+    sent |= {"answer:iso-27559 9.4": "the office asks for the file back", "threshold.quantity": "maximum"}
+    assert studio.post("/sign/recipient/state", **sent).status_code == 200
+    assert json.loads(kept.read_bytes()) == json.loads(before)
+    fields = {"run": str(job.number), "edition": "internal"}
+    assert studio.post("/sign/report", **fields).status_code == 200
+    made = studio.desk.jobs.wait(studio.desk.jobs.all[0].number)
+    assert made.state == "done", made.problems
+    page = studio.get(f"/files/{made.number}/report.html").text
+    assert "For the institute, the risk" in page
+    assert "the office asks for the file back" in page
+    folder = studio.desk.release_folder(job)
+    assert not any(b"institute" in path.read_bytes() for path in folder.iterdir())
+    assert studio.post("/sign/recipient/forget").status_code == 200
+    assert "Nobody has said who gets it" in studio.get("/sign").text

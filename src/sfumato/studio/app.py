@@ -20,7 +20,7 @@ from sfumato.studio.routes import columns
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
 
-LATER = ("hierarchies", "promises", "runs", "look", "compare", "sign", "history")
+LATER = ("hierarchies", "promises", "runs", "look", "compare", "recipient", "sign", "history")
 """Steps whose routes are loaded after the first page: they need models, anonymizers, attacks and reports."""
 SOON = 0.5
 """Seconds after the first answer in which they are loaded, unless one is asked for before."""

@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Any
 from sfumato.errors import InputError
 from sfumato.numbers import counted
 from sfumato.studio.project import HistoryEntry, Project
-from sfumato.whole_files import PRIVATE, write_whole
+from sfumato.whole_files import PRIVATE, read_regular_text, write_whole
 
 if TYPE_CHECKING:
     from sfumato.evidence.context import Decision
+    from sfumato.policy.parts import Context
     from sfumato.policy.policy import Policy
 
 WAITING, RUNNING, DONE, FAILED, CANCELLED, LOST = "waiting", "running", "done", "failed", "cancelled", "interrupted"
@@ -347,7 +348,7 @@ def _now() -> str:
 
 
 Making = Callable[[int, Path], Job]
-REPORT, DECISIONS = "report.html", "decisions.json"
+REPORT, DECISIONS, RECIPIENT = "report.html", "decisions.json", "recipient.json"
 HELD_OUT = 0.2
 
 
@@ -398,6 +399,15 @@ def attack_order(project: Project, entry: HistoryEntry, run: Job, folder_of_run:
     return make
 
 
+def stated_context(project: Project) -> Context | None:
+    """Return what is stated of a recipient; None where nobody has."""
+    from sfumato.policy.entries import checked
+    from sfumato.policy.parts import Context
+
+    file = project.folder / RECIPIENT
+    return checked(Context, json.loads(read_regular_text(file))) if file.is_file() else None
+
+
 def report_order(
     project: Project, run: Job, folder_of_run: Path, edition: str, earlier: Sequence[Path], log: Sequence[Decision]
 ) -> Making:
@@ -407,6 +417,7 @@ def report_order(
     from sfumato.policy.policy import Policy
 
     policy, entry = Policy.from_file(folder_of_run / POLICY), project.history.entry(run.entry)
+    policy = policy.model_copy(update={"context": stated_context(project)})
 
     def make(number: int, folder: Path) -> Job:
         write_whole(folder / DECISIONS, json.dumps([decision.to_dict() for decision in log]), PRIVATE)

@@ -22,6 +22,7 @@ PAGES = [
     "/compare",
     "/attack",
     "/sign",
+    "/sign/recipient",
     "/history",
 ]
 MINUTE = 60_000
@@ -66,6 +67,25 @@ def test_a_steward_publishes_for_the_first_time(serve, watched, table, tmp_path)
     page.locator("#quit").click()
     page.get_by_text("The studio has stopped").wait_for()
     server.process.wait(10)
+
+
+def test_what_is_stated_of_a_recipient_is_in_the_report(serve, watched, table, tmp_path):
+    page = watched(serve(str(table), "--project", str(tmp_path / "project"))).page
+    give_roles(page)
+    promise_k(page, 4)
+    run(page)
+    page.get_by_text("✓ verified").wait_for(timeout=MINUTE)
+    go(page, "Sign")
+    page.get_by_role("link", name="Say for whom it is made").click()
+    page.get_by_label("Who gets the release", exact=True).fill("the institute")
+    page.get_by_label("What for", exact=True).fill("a study of coughs")
+    page.get_by_label("What else they may hold").fill("a register of voters")
+    page.get_by_label("Everybody may have it").check()
+    page.locator("#state").click()
+    page.get_by_text("For the institute, a study of coughs.").wait_for()
+    page.locator("#make-report").click()
+    report = page.frame_locator("iframe")
+    report.get_by_text("For the institute, the risk exceeds 9%").first.wait_for(timeout=2 * MINUTE)
 
 
 def test_what_cannot_be_met_is_relaxed_by_a_button(serve, watched, table, tmp_path):

@@ -27,7 +27,7 @@ from sfumato.release.verify import read_release
 from sfumato.studio.desk import Desk
 from sfumato.studio.draft import Draft
 from sfumato.studio.guard import FRAMED
-from sfumato.studio.jobs import POLICY, REPORT, Job, attack_order, report_order
+from sfumato.studio.jobs import POLICY, REPORT, Job, attack_order, report_order, stated_context
 from sfumato.studio.pages import (
     answering,
     decisions,
@@ -194,6 +194,7 @@ def sign(request: Request) -> Response:
         differences=differences(desk, desk.beside()[earlier]) if earlier else [],
         checked=played_beside(desk, job),
         lacking=lacking(desk, job),
+        stated=stated_context(desk.project),
         formats=FORMAT_NAMES,
         separated=SEPARATED,
         format=desk.policy_of(job).output.format,
