@@ -117,5 +117,19 @@ def test_counts_are_read_as_spreadsheets_and_other_programs_mean_them() -> None:
     since = pl.Series(["-1", "0", "365", "99999999", "x", "1e4"])
     days_of_1970 = [date(1969, 12, 31), date(1970, 1, 1), date(1971, 1, 1), None, None, None]
     assert date_form("days since 1970-01-01").read(since).to_list() == days_of_1970
+    seconds = pl.Series([str(int((moment - datetime(1970, 1, 1)).total_seconds())) for moment in moments])
+    assert date_form("seconds since 1970-01-01").read(seconds).to_list() == [moment.date() for moment in moments]
     with pytest.raises(sf.InputError, match="followed by a day"):
         date_form("days since 1970-02-30")
+
+
+@pytest.mark.parametrize("unit", ["seconds", "milliseconds"])
+def test_seconds_of_computers_are_asked_about(unit: str, tmp_path: Path) -> None:
+    a_second = 1 if unit == "seconds" else 1000
+    columns: dict[str, Column] = {
+        "visit_date": numbers(lambda: DRAW.randrange(1_200_000_000, 1_700_000_000) * a_second)
+    }
+    assert f"{unit} since 1970-01-01" in asked(written(columns, tmp_path / "people.csv"), columns)
+    assert f"{unit} since 1970-01-01" in asked(pl.DataFrame(columns), columns)
+    amounts = {"balance": columns["visit_date"]}
+    assert "since" not in asked(written(amounts, tmp_path / "amounts.csv"), amounts)

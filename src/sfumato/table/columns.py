@@ -267,7 +267,7 @@ _UNITS = frozenset(
 """Units that a message may show: they are known before any value is read. In small letters."""
 _NUMBER_LIKE = (
     r"^[^0-9]{0,12}[0-9][0-9.,'’ʼ´_\s\u00a0\u202f\u2009]*"
-    r"(?:[eEdD][+\-]?[0-9]+)?(?:[^0-9]{0,16}|[^0-9]{1,8}[23]|\s*10\^[0-9]+[^0-9]{1,8})$"
+    r"(?:[eEdD][+\-]?[0-9]+)?(?:[^0-9]{0,16}|[^0-9]{1,8}[23]|\s*[x×*]? ?10\^[0-9]+[^0-9]{1,8})$"
 )
 _WRITTEN = r"[0-9.,]\s*-+(\s|$)|[0-9][dD][+-]?[0-9]|[x*]\s?10|^\(|^[+-]\s|[^\x00-\x7f]"
 """Signs behind a number or apart from it, brackets, and digits and signs of other scripts."""
@@ -404,7 +404,7 @@ def _may_be_grouped_codes(known: pl.Series, form: WrittenForm, fraction: bool) -
 
 
 _BESIDE = (
-    r"[0-9.,][\s\u00a0\u202f]*([^0-9.,\s][^0-9]*|[^0-9.,\sed][^0-9]{0,8}[23]|10\^[0-9]+[^0-9]{1,8})$",
+    r"[0-9.,][\s\u00a0\u202f]*([^0-9.,\s][^0-9]*|[^0-9.,\sed][^0-9]{0,8}[23]|(?:[x×*] ?)?10\^[0-9]+[^0-9]{1,8})$",
     r"^([^0-9+\-.,]*?[^0-9+\-,\s])[\s\u00a0\u202f]*[+\-]?[.,]?[0-9]",
 )
 """What stands behind and before a number."""
@@ -570,6 +570,8 @@ def question_of_text(
         has_zeros = parsed.known.str.contains("^0[0-9]").any()
         return _about_zeros(name) if has_zeros and parsed.known.str.len_bytes().n_unique() > 1 else None
     if found := proposals(parsed.known):
+        if found[0].kind is Kind.NUMERIC and (counts := question_of_day_counts(name, found[0].way.read(parsed.known))):
+            return counts
         return found[0] if len(found) == 1 and found[0].sure else ask(name, found)
     if mixed := question_among_days(name, parsed.known):
         return mixed
@@ -683,6 +685,8 @@ def question_of_codes(name: str, known: pl.Series) -> InputError | None:
             f"({set_word('dates', _DIGITS_OF_DAYS[length], name)}), codes ({_as_text_option(name)}) or numbers "
             f"({set_word('kind', 'numeric', name)})",
         )
+    if (counts := question_of_day_counts(name, known.cast(pl.Int64, strict=False))) and length >= _LONGEST_QUANTITY:
+        return counts
     if length < _LONGEST_QUANTITY and not _CODE_NAME.search(name):
         return None
     return _about_codes(name, f"whole numbers of {length} digits each")
@@ -754,6 +758,11 @@ def question_of_day_counts(name: str, numbers: pl.Series) -> InputError | None:
     """Ask about numbers that may count days, in a column named as days are."""
     if not names_a_day(name):
         return None
+    known = numbers.drop_nulls()
+    # Since 1970 as computers count, or since 1960 as SAS and Stata do.
+    for unit, low in (("seconds", 1_000_000_000), ("milliseconds", 1_000_000_000_000)):
+        if known.n_unique() >= _FEWEST_COUNTS and known.is_between(low, 4 * low).all():
+            return _about_counts(name, [f"{unit} since {year}-01-01" for year in (1970, 1960)])
     return _about_day_counts(name, numbers) if _may_count_days(numbers) else None
 
 
@@ -797,11 +806,16 @@ def _about_day_counts(name: str, numbers: pl.Series) -> InputError:
     texts = numbers.drop_nulls().cast(pl.String)
     read = {form: date_form(form).read(texts) for form in _COUNTS_SINCE}
     likely = [form for form, days in read.items() if form == EXCEL or (days < _LAST_LIKELY_DAY).all()]
-    found = [set_word("dates", form, name) for form in likely]
+    return _about_counts(name, likely)
+
+
+def _about_counts(name: str, forms: Sequence[str]) -> InputError:
+    found = [set_word("dates", form, name) for form in forms]
+    what = "days, as spreadsheets do" if forms[0] == EXCEL else f"the time, as computers do ({forms[0].split()[0]})"
     return question(
         name,
         found[0],
-        f"column {name!r} holds numbers that may count days, as spreadsheets do; say what they are: days "
+        f"column {name!r} holds numbers that may count {what}; say what they are: days "
         f"({' or '.join(found)}), codes ({_as_text_option(name)}) or numbers ({set_word('kind', 'numeric', name)})",
     )
 

@@ -54,10 +54,11 @@ SPANS = {
     ),
 }
 """Forms of spans of time: of hours and minutes, and in words or as ISO has them."""
-_COUNTED = r"^(-?[0-9]{1,7}(?:[.,][0-9]+)?)$"
-"""Days counted from a first one; a fraction is a time of day."""
+_COUNTED = r"^(-?[0-9]{1,16}(?:[.,][0-9]+)?)$"
+"""Days, or seconds, counted from a first day; a fraction of a day is a time."""
 EXCEL = "excel"
-_DAYS_SINCE = re.compile(r"days since ([0-9]{4}-[0-9]{2}-[0-9]{2})")
+_SINCE = re.compile(r"(days|seconds|milliseconds) since ([0-9]{4}-[0-9]{2}-[0-9]{2})")
+_A_DAY = {"days": 1, "seconds": 86_400, "milliseconds": 86_400_000}
 
 
 @cache
@@ -110,7 +111,7 @@ _DAY_WORDS = (
     (r"^(?:ngày|the|le|den|born|geb\.?|geboren|née?|\*)\s+", ""), (r"(\p{L}{3})\s+the\s+(\d)", "$1 $2"),
     (r"^(\d{4})\.?\s*gada\s+(\d{1,2})\.\s*(\p{L}+)$", "$2 $3 $1"), (r"^(\d{4})\s*m\.\s*(.*?)(?:\s*d\.)?$", "$1 $2"),
     (r"^(\d{4}),\s+(\p{L})", "$1 $2"), (r"\s*оны\s*|\s*сарын\s*", "-"), (r"\s+d['’](\p{L})", " $1"),
-    (r"(\d{4})(?:-?\s?(?:ci|cı|cu|cü|nci|ncı) il|\s+(?:yil|года|року|р|ж)\.?|\.\s?a\.?)$", "$1"),
+    (r"(\d{4})(?:-?\s?(?:ci|cı|cu|cü|nci|ncı) il|\s+(?:yil|года|року|р|ж|r)\.?|\.\s?a\.?)$", "$1"),
     (r"\s*/\s*", "/"), (r"^(\d{1,2}),(\d{1,2}),(\d{4})$", "$1.$2.$3"), (r"\.['’](\d{2})$", ".$1"),
     (r"\s\([a-z ]+\)$", ""), (r"\s+(?:gmt|utc)([+-]\d)", "$1"), (r"(\d)\.\s+(\d{1,2}:)", "$1 $2"),
     (r"พ\.?ศ\.?\s*", ""), (r"(\d)。\s*(\d)", "$1.$2"), (r"^(\d{1,4})\|(\d{1,2})\|(\d{1,4})$", "$1-$2-$3"),
@@ -183,7 +184,8 @@ class DateForm:
     pattern: str  # regular expression with a named group for each part
     century: str | None = None  # before years of two digits, where the form says it
     others: tuple[DateForm, ...] = ()  # forms that are tried where this one does not fit
-    first: date | None = None  # day zero, where values are counts of days
+    first: date | None = None  # day zero, where values are counts from a day
+    a_day: int = 1  # how much a day counts then
 
     @property
     def has_day(self) -> bool:
@@ -219,7 +221,7 @@ class DateForm:
         if self.text in SPANS:
             return _spans(plain_signs(texts), SPANS[self.text])
         if self.first is not None:
-            return _counted_days(plain_signs(texts), self.first).alias(texts.name)
+            return _counted_days(plain_signs(texts), self.first, self.a_day).alias(texts.name)
         parts = plain_days(texts).str.extract_groups(self.pattern).struct.unnest()
         clock = _clock(parts) if self.has_clock else None
         if not self.has_day:
@@ -247,10 +249,10 @@ class DateForm:
         return parts.select(iso.str.to_date("%Y-%m-%d", strict=False)).to_series()
 
 
-def _counted_days(texts: pl.Series, first: date) -> pl.Series:
+def _counted_days(texts: pl.Series, first: date, a_day: int) -> pl.Series:
     """Return the days that are so many after the first; null for other texts, and outside the years 1 to 9999."""
     counts = texts.str.extract(_COUNTED).str.replace(",", ".", literal=True).cast(pl.Float64)
-    days = counts.floor() + (first - date(1970, 1, 1)).days
+    days = (counts / a_day).floor() + (first - date(1970, 1, 1)).days
     known = days.is_between((date.min - date(1970, 1, 1)).days, (date.max - date(1970, 1, 1)).days)
     return days.set(~known.fill_null(False), None).cast(pl.Int32).cast(pl.Date)
 
@@ -294,13 +296,15 @@ def date_form(text: str) -> DateForm:
     hours), ``z`` (a zone), and ``.``, ``/``, ``-``, commas and blanks between. Days and months may have one digit where
     something stands between. Without ``dd`` the first day of the month is meant; ``bbbb`` is a year of the Buddhist
     era, and ``ddd`` the day of the year. ``hhh:mm``, ``mmm:ss``, ``hhh:mm:ss`` and ``duration`` are spans of time.
-    ``excel`` is the number of days that a spreadsheet counts, ``days since 1970-01-01`` that from any other day.
+    ``excel`` is the number of days that a spreadsheet counts, ``days since 1970-01-01`` that from
+    any other day; ``seconds`` and ``milliseconds`` may stand there, too.
     Raises ``InputError`` for everything else.
     """
     lowered = text.strip().lower()
-    counted = _DAYS_SINCE.fullmatch(lowered)
-    if counted is not None or lowered == EXCEL:
-        return DateForm(lowered, _COUNTED, first=_first_day("1899-12-30" if counted is None else counted[1]))
+    if lowered == EXCEL:
+        return DateForm(lowered, _COUNTED, first=date(1899, 12, 30))
+    if counted := _SINCE.fullmatch(lowered):
+        return DateForm(lowered, _COUNTED, first=_first_day(counted[2]), a_day=_A_DAY[counted[1]])
     if lowered in SPANS:
         return DateForm(lowered, "|".join(SPANS[lowered]))
     tokens = _TOKEN.findall(lowered)
@@ -310,7 +314,7 @@ def date_form(text: str) -> DateForm:
             "dates must be a form such as dd.mm.yyyy, mm/dd/yyyy, 'yyyy-mm-dd hh:mm:ss' or hh:mm. Its parts are dd, "
             "ddd, mm, mon, yyyy, yy, 19yy, 20yy, bbbb, hh:mm, hh:mm:ss, am and z; between are . / - , or blanks. "
             "Spans of time are hhh:mm, hhh:mm:ss, mmm:ss or duration. Counts of days are excel, or "
-            "'days since 1970-01-01'"
+            "'days since 1970-01-01', also with seconds or milliseconds"
         )
     century = next((token[:2] for token in tokens if token.endswith("yy") and token[0].isdigit()), None)
     return DateForm(lowered, pattern, century)
@@ -320,7 +324,7 @@ def _first_day(text: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise InputError("dates: 'days since' must be followed by a day such as 1970-01-01") from None
+        raise InputError("dates: 'since' must be followed by a day such as 1970-01-01") from None
 
 
 def _pattern(tokens: list[str]) -> str:
