@@ -138,8 +138,8 @@ class OwnKind(ABC, Generic[Structure, Shown]):
         ]
         agreement = policy_checks(PublishedPolicy.of_folder(folder), partial(self._differences, description))
         names = [entry.file for entry in facts.values()]
-        told = verification.without_population()
-        texts = text_checks(folder, text, names, limit, told, unknown=len(unknown))
+        counted = verification.without_population()
+        texts = text_checks(folder, text, names, limit, counted, unknown=len(unknown))
         attested = [suppression_check(limit)] if self.suppresses else []
         return replace(verification, checks=(*whole, *verification.checks, *unknown, *agreement, *texts, *attested))
 

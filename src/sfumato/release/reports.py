@@ -160,9 +160,9 @@ class KindReport:
         reader works out.
         """
         original = None if self.hides_original else self.original
-        told = self.verification.without_population()
+        verification = self.verification.without_population()
         return dataclasses.replace(
-            self, original=original, verification=told, figures={}, notes=(), findings=(), withstood=()
+            self, original=original, verification=verification, figures={}, notes=(), findings=(), withstood=()
         )
 
     def to_dict(self) -> dict[str, Any]:
