@@ -673,6 +673,7 @@ def traced(draw: random.Random, frame: pl.DataFrame) -> object:
     """Make traces anonymous: poles, the other side of the globe, people of one point and of many; and look at them."""
     north, east = draw.choice((((-90, 90), (-180, 180)), ((89.9, 90), (179.9, 180)), ((46, 46.01), (14, 14.01))))
     stamp = "2026-03-{:02}T{:02}:00"
+    people = draw.choice((1, 8, 25))
     rows = [
         (
             who,
@@ -682,18 +683,21 @@ def traced(draw: random.Random, frame: pl.DataFrame) -> object:
             ill,
             own,
         )
-        for who in range(draw.choice((1, 8, 25)))
+        for who in range(2 * people)
         for ill, own in draw.choices((("a", None), ("b", None), ("b", 4)), k=draw.choice((1, 2, 6)))
     ]
     names = ["who", "north", "east", "when", "ill", "own"]
     grain = sf.traces.TraceGrain(draw.choice((2.0**-14, 0.25, 1.0)), draw.choice((1, 24, 168)))
-    traces = sf.traces.read_traces(
-        pl.DataFrame(rows, schema=names, orient="row"), person="who", place=("north", "east"), time="when", zone="UTC",
-        sensitive="ill", wished_k=draw.choice((None, "own")), grain=grain,
-    )  # fmt: skip
+    town = pl.DataFrame(rows, schema=names, orient="row")
+    among = draw.choice((None, None, "population"))
+    read = partial(sf.traces.read_traces, person="who", place=("north", "east"), time="when", zone="UTC", grain=grain)
+    wishes = None if among else draw.choice((None, "own"))
+    traces = read(town.filter(pl.col("who") < people), sensitive="ill", wished_k=wishes)
     sf.traces.check_traces(traces, 4)
-    model = sf.traces.TracePrivacy(draw.choice((1, 2, 3)), draw.choice((1, 2, 3, 4)), draw.choice((1, 1, 0.5)))
-    release = sf.traces.anonymize_traces(traces, model, suppression_limit=0.9, seed=1)
+    model = sf.traces.TracePrivacy(draw.choice((1, 2, 3)), draw.choice((1, 2, 3, 4)), draw.choice((1, 1, 0.5)), among)
+    beside = {"population": read(town)} if among else {}
+    release = sf.traces.anonymize_traces(traces, model, suppression_limit=0.9, seed=1, **beside)
+    sf.verify(release, **beside)
     sf.traces.trace_utility(traces, release, seed=1)
     return sf.traces.attack_traces(traces, release, noise=draw.choice((0, 0.3)), seed=1)
 

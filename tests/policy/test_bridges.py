@@ -21,6 +21,9 @@ CRITERIA = {
     "entropy-2.0-diversity for attribute 'ill'": sf.EntropyLDiversity(2, "ill"),
     "recursive-(3.0,2)-diversity for attribute 'ill'": sf.RecursiveLDiversity(3, 2, "ill"),
     "0.3-closeness with equal distance for attribute 'ill'": sf.TCloseness(0.3, "equal", "ill", "original"),
+    "0.3-closeness with equal ground-distance for attribute 'ill'": sf.TCloseness(0.3, "equal", "ill", "original"),
+    "(0.1, 0.2 (0.2), 0.05)-avg-reidentification-risk": sf.AverageRisk(0.1),
+    "(5.0E-4)-sample-uniqueness": sf.SampleUniques(0.0005),
     "basic-1.5-likeness for attribute 'ill'": sf.BasicBetaLikeness(1.5, "ill", "original"),
     "enhanced-2.0-likeness for attribute 'ill'": sf.EnhancedBetaLikeness(2, "ill", "original"),
     "1.5-disclosure privacy for attribute 'ill'": sf.DeltaDisclosure(1.5, "ill", "original"),
@@ -128,6 +131,126 @@ def test_damaged_projects_are_refused_in_words(kind: str, tmp_path: Path):
     assert "Traceback" not in told
 
 
+SAVED_CRITERIA = [
+    "3-anonymity",
+    "recursive-(4.0,2)-diversity for attribute 'ill'",
+    "0.9-closeness with hierarchical ground-distance for attribute 'ill'",
+    "(0.34, 0.5 (0.5), 1.0)-avg-reidentification-risk",
+    "grassberger-entropy-2.0-diversity for attribute 'ill'",
+    "(0.01)-population-uniqueness (dankar)",
+    "(5)-map estimated as (4)-anonymity (Poisson)",
+    "profitability (prosecutor)",
+    "(2.0, 1.0E-6)-DP",
+    "Inclusion",
+]
+
+
+def as_saved(name: str, /, *inner: str, **texts: object) -> str:
+    """Write an element as ARX's writer does: tabs, no declaration, and every letter beyond ASCII as a number."""
+    plain = {
+        key: escape(str(text), {"'": "&apos;"}).encode("ascii", "xmlcharrefreplace") for key, text in texts.items()
+    }
+    own = "".join(f"\t<{key}>{text.decode()}</{key}>\n" for key, text in plain.items())
+    return f"<{name}>\n{own}{''.join(inner)}</{name}>\n"
+
+
+def saved_project(path: Path) -> Path:
+    """Write a project with all that WorkerSave of ARX 3.9 writes of a study."""
+    levels = {"ref": "hierarchies/{}.csv", "min": "All", "max": "All"}
+    columns = {
+        "name": {"type": "IDENTIFYING_ATTRIBUTE", "datatype": "String"},
+        "age": {"type": "QUASI_IDENTIFYING_ATTRIBUTE", "datatype": "Integer", "format": "#", "locale": "DE", **levels},
+        "town": {"type": "QUASI_IDENTIFYING_ATTRIBUTE", "datatype": "String", **levels, "min": "0", "max": "1"},
+        "pay": {
+            "type": "QUASI_IDENTIFYING_ATTRIBUTE",
+            "datatype": "Decimal",
+            "microaggregationFunction": "Arithmetic mean",
+            "microaggregationIgnoreMissingData": "true",
+        },
+        "ill": {"type": "SENSITIVE_ATTRIBUTE", "datatype": "String", "responseVariable": "true", **levels},
+        "note": {"type": "INSENSITIVE_ATTRIBUTE", "datatype": "Ordinal", "format": '"secret-low","secret-high"'},
+    }
+    assigned = [
+        as_saved("assigment", **{"name": name, **{key: text.format(name) for key, text in more.items()}})
+        for name, more in columns.items()
+    ]
+    weights = [as_saved("attributeWeight", attribute=name, weight=0.5) for name in ("age", "town", "pay")]
+    config = as_saved(
+        "config",
+        as_saved("suppressedAttributeTypes", type="SENSITIVE_ATTRIBUTE"),
+        as_saved("attributeWeights", *weights),
+        as_saved("criteria", *(as_saved("x", criterion=each)[4:-5] for each in SAVED_CRITERIA)),
+        suppressTuplesInNonAnonymousOutput="true",
+        practicalMonotonicity="true",
+        relativeMaxOutliers="0.2",
+        metric="Loss (0.5/0.5)",
+    )
+    hierarchies = {
+        "age": "".join(f"{age};{age // 10}0-{age // 10}9;*\n" for age in range(20, 60)),
+        "town": 'Köln;*\nBonn;*\n"A;B";*\n',
+        "ill": "".join(f"{each};{'ab' if each in 'ab' else 'cde'};*\n" for each in "abcde"),
+    }
+    parts = {
+        "metadata.xml": as_saved("metadata", version="3.9.1", vocabulary="2.0"),
+        "project.xml": as_saved("project", name="Ärzte", separator=";", escape='"', quote='"', linebreak="UNIX"),
+        "lattice.xml": "<!-- ARX XML Vocabulary Version 2.0 -->\n<lattice>\n</lattice>\n",
+        "data/input.csv": "name;age\n",
+    }
+    for side in ("input", "output"):
+        parts |= {f"{side}/config.xml": config, f"{side}/definition.xml": as_saved("definition", *assigned)}
+        parts |= {f"{side}/hierarchies/{name}.csv": text for name, text in hierarchies.items()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as written:
+        for name in ("project.dat", "input/config.dat", "output/config.dat", "filter.dat", "lattice.dat"):
+            written.writestr(name, b"\xac\xed\x00\x05sr")
+        for name, text in parts.items():
+            written.writestr(name, text.encode("cp1252"))
+    return path
+
+
+def test_a_project_as_arx_saves_it_becomes_a_policy_that_runs(tmp_path: Path):
+    out = tmp_path / "policy.toml"
+    code, told, said = run("init", saved_project(tmp_path / "study.deid"), "--out", out)
+    assert (code, "3 hierarchy files" in told) == (0, True)
+    policy = sf.Policy.from_file(out)
+    assert policy.to_models() == [
+        sf.KAnonymity(3),
+        sf.RecursiveLDiversity(4, 2, "ill"),
+        sf.TCloseness(0.9, "hierarchical", "ill", "original"),
+        sf.AverageRisk(0.34),
+    ]
+    draw, towns = random.Random(5), ["Köln", "Bonn", '"A;B"']
+    rows = [
+        f"n{i};{draw.randint(20, 59)};{draw.choice(towns)};{draw.randint(1, 9)};{draw.choice('abcde')};x"
+        for i in range(200)
+    ]
+    (tmp_path / "input.csv").write_text("\n".join(["name;age;town;pay;ill;note", *rows]) + "\n")
+    release = sf.anonymize(sf.read_table(tmp_path / "input.csv", policy), policy, seed=1)
+    assert release.report.verification.ok
+    expected = {
+        "grassberger": "Entropy l-diversity of what is published is stricter",
+        "population-uniqueness": "asks for the population",
+        "estimated as": "k-map with estimate",
+        "profitability": "Coming from ARX",
+        "DP": "Coming from ARX",
+        "Inclusion": "research subset, and no promise",
+        "avg-reidentification": "records at risk, are not carried over",
+        "'town'": "levels 0 to 1",
+        "'pay'": "microaggregated",
+        "'age'": "values of Integer are written",
+        "'ill'": "to be predicted",
+        "'note'": "its order of values is not",
+        "Monotonicity": "assumed there",
+        "Suppressed records are": "rows of *",
+        "Suppressed records lose": "sensitive values",
+        "quality model": "Loss (0.5/0.5)",
+        "data/input.csv": "Unpack",
+    }
+    lines = said.splitlines()
+    assert {key for key, text in expected.items() if any(key in line and text in line for line in lines)} == {*expected}
+    assert len(lines) == len(expected)
+    assert "secret" not in said + out.read_text()
+
+
 SCRIPT = """
 library(sdcMicro)
 keys <- c("age", 'town')  # the "keys"
@@ -155,6 +278,16 @@ def test_a_script_of_sdcmicro_becomes_a_policy_that_runs(tmp_path: Path):
     bare = _from(path, tmp_path)
     assert list(bare.policy.to_schema().insensitive) == ["note"]
     assert "k = 5 is put" in " ".join(bare.differences)
+    for call, k in {
+        "kAnon(sdc, 3)": 3,
+        "sdc |> localSuppression(4)": 4,
+        "kAnon(sdc, k=c(7,3), combs=c(2,3))": 7,
+    }.items():
+        path.write_text(f"sdc <- createSdcObj(people, ~age+town); {call}")
+        assert _from(path, tmp_path).policy.to_models() == [sf.KAnonymity(k)]
+    path.write_text("createSdcObj(people, keyVars = c(1, 3))")
+    with pytest.raises(sf.InputError, match="not their places"):
+        _from(path, tmp_path)
     path.write_text("x <- 1")
     with pytest.raises(sf.InputError, match="createSdcObj"):
         _from(path, tmp_path)
@@ -163,7 +296,9 @@ def test_a_script_of_sdcmicro_becomes_a_policy_that_runs(tmp_path: Path):
 def test_rules_of_amnesia_become_a_policy_that_runs(tmp_path: Path):
     path, out = tmp_path / "rules.txt", tmp_path / "policy.toml"
     ages = "".join(f"{age}->{age // 10 * 10}-{age // 10 * 10 + 9}\n" for age in range(20, 60))
-    path.write_text(f"Anonymization rules:\nage\n{ages}\ntown\nAy->Ay\nBo->Bo\n<Cy & Co>-><Cy & Co>\n\n")
+    path.write_text(
+        f"Anonymization rules:\nage\n{ages}\ntown\nAy->Ay\nBo->Bo\n<Cy & Co>-><Cy & Co>\n(null)->(null)\n\n"
+    )
     code, told, said = run("init", path, "--out", out)
     assert code == 0
     assert "1 hierarchy" in told

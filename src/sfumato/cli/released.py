@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import InputError, SfumatoError
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 def original_people(release: str, population: Path | str, policy: Path | None, words: Words | None = None) -> Table:
     """Read a population of original values by the policy that made a release, or by the release's own."""
+    if os.path.isdir(release) and (reads := _reader_of_kind(Path(release))):
+        people: Table = reads(policy or Path(release) / "policy.toml", population)
+        return people
     from sfumato.cli.words import Words, policy_of
     from sfumato.table.reading import population_problems, read_table
 
@@ -27,6 +30,17 @@ def original_people(release: str, population: Path | str, policy: Path | None, w
         return read_table(population, meant.without_sensitive().beside(population))
     except SfumatoError as error:
         raise population_problems(error) from None
+
+
+def _reader_of_kind(folder: Path) -> Any:
+    """Return what reads a population for a kind that is no table of records, None where it knows none."""
+    from sfumato.registry import OWN_KINDS, loaded
+    from sfumato.release.description import own_kind
+    from sfumato.release.verify import mark_of
+
+    kind = own_kind(mark_of(folder))
+    reads = "" if kind is None else OWN_KINDS[kind].population
+    return loaded(reads) if reads else None
 
 
 def is_release(target: str) -> bool:

@@ -479,15 +479,17 @@ def _is_first(doublets: Int64s, first: int, other: int, point: int) -> bool:
 
 
 @kernel
-def count_known(rows: TraceRows, size: int, demand: Demand) -> tuple[int, int, int, int, int, int]:
+def count_known(rows: TraceRows, size: int, demand: Demand) -> tuple[int, int, int, int, int, int, int]:
     """Count all combinations of `size` doublets that somebody has.
 
     Returns how many there are, the fewest people who have one (−1 where there is none), how many fewer than k people
-    have, how many share a value too often, and the largest share of a value: people, of how many (0 of 1 where there
-    are no values). Cost O(c log c) for the c combinations of each doublet. Ends: a run ends where keys do.
+    have, how many share a value too often, the largest share of a value: people, of how many (0 of 1 where there are
+    no values), and the fewest people of facet 0 beside a value (−1 where there are no values). Cost O(c log c) for the
+    c combinations of each doublet. Ends: a run ends where keys do.
     """
     base = len(rows.bounds)
     combinations, least, rare, shared, worst, among = int64(0), int64(-1), int64(0), int64(0), int64(0), int64(1)
+    beside, width = int64(-1), max(int64(demand.width), int64(1))
     for head in range(base - 1):
         total = int64(0)
         for place in range(rows.bounds[head], rows.bounds[head + 1]):
@@ -498,22 +500,25 @@ def count_known(rows: TraceRows, size: int, demand: Demand) -> tuple[int, int, i
         for place in range(rows.bounds[head], rows.bounds[head + 1]):
             filled = _write_known(rows, rows.points[place], rows.owners[place], size, demand.width, keys, filled)
         keys.sort()
-        here, people = 0, int64(0)
+        here, people, last = 0, int64(0), int64(-1)
         while here < total:
+            if keys[here] // width != last:
+                last, people = keys[here] // width, int64(0)
             end = here + 1
             while end < total and keys[end] == keys[here]:
                 end += 1
-            if keys[here] % max(demand.width, 1) == 0:
+            if keys[here] % width == 0:
                 people = end - here
                 combinations += 1
                 least = people if least < 0 else min(least, people)
                 rare += people < demand.k
             else:
                 shared += end - here > demand.most[people]
+                beside = people if beside < 0 else min(beside, people)
                 if (end - here) * among > worst * people:
                     worst, among = end - here, people
             here = end
-    return combinations, least, rare, shared, worst, among
+    return combinations, least, rare, shared, worst, among, beside
 
 
 @inlined

@@ -61,20 +61,36 @@ def _file_of(name: str, folder: Path, files: Mapping[Path, str]) -> Path:
 _ROLES = {"IDENTIFYING": "identifying", "SENSITIVE": "sensitive", "INSENSITIVE": "insensitive"}
 _QUASI = "quasi-identifying"
 _OF = r" for attribute '(?P<attribute>.*)'"
+_FIGURE = r"[\d.]+(?:E-?\d+)?"
+"""As Java writes a number: below a thousandth 1.0E-4."""
 _CRITERIA: tuple[tuple[str, str, dict[str, Any]], ...] = (
     (r"(?P<k>\d+)-anonymity", "k-anonymity", {}),
     (rf"distinct-(?P<l>\d+)-diversity{_OF}", "distinct-l-diversity", {}),
-    (rf"(?:shannon-)?entropy-(?P<l>[\d.]+)-diversity{_OF}", "entropy-l-diversity", {}),
-    (rf"recursive-\((?P<c>[\d.]+),(?P<l>\d+)\)-diversity{_OF}", "recursive-l-diversity", {}),
-    (rf"(?P<t>[\d.]+)-closeness with (?P<distance>equal|hierarchical|ordered) distance{_OF}", "t-closeness", _ORIGINAL),
-    (rf"basic-(?P<beta>[\d.]+)-likeness{_OF}", "basic-beta-likeness", _ORIGINAL),
-    (rf"enhanced-(?P<beta>[\d.]+)-likeness{_OF}", "enhanced-beta-likeness", _ORIGINAL),
-    (rf"(?P<delta>[\d.]+)-disclosure privacy{_OF}", "delta-disclosure", _ORIGINAL),
-    (r"\((?P<risk>[\d.]+)\)-avg-reidentification-risk", "average-risk", {}),
-    (r"\(<?(?P<share>[\d.]+)\)-sample-uniq\w+", "sample-uniques", {}),
+    (rf"(?:shannon-)?entropy-(?P<l>{_FIGURE})-diversity{_OF}", "entropy-l-diversity", {}),
+    (rf"recursive-\((?P<c>{_FIGURE}),(?P<l>\d+)\)-diversity{_OF}", "recursive-l-diversity", {}),
+    (
+        rf"(?P<t>{_FIGURE})-closeness with (?P<distance>equal|hierarchical|ordered) (?:ground-)?distance{_OF}",
+        "t-closeness",
+        _ORIGINAL,
+    ),
+    (rf"basic-(?P<beta>{_FIGURE})-likeness{_OF}", "basic-beta-likeness", _ORIGINAL),
+    (rf"enhanced-(?P<beta>{_FIGURE})-likeness{_OF}", "enhanced-beta-likeness", _ORIGINAL),
+    (rf"(?P<delta>{_FIGURE})-disclosure privacy{_OF}", "delta-disclosure", _ORIGINAL),
+    (rf"\(<?(?P<risk>{_FIGURE})(?:, .*)?\)-avg-reidentification-risk", "average-risk", {}),
+    (rf"\(<?(?P<share>{_FIGURE})\)-sample-uniq\w+", "sample-uniques", {}),
     (r"\((?P<k>\d+)\)-map", "k-map", {}),
-    (r"\((?P<delta_min>[\d.]+), ?(?P<delta_max>[\d.]+)\)-presence", "delta-presence", {}),
+    (rf"\((?P<delta_min>{_FIGURE}), ?(?P<delta_max>{_FIGURE})\)-presence", "delta-presence", {}),
 )
+_ALSO = {
+    r"\(.*, .*-avg-reidentification-risk": "its other bounds, of the highest risk and of records at risk, are not "
+    "carried over. See highest-risk",
+    r".*-(?:map|presence)": "it speaks of a population: name it (population, or subset)",
+    r"Inclusion": "it is a research subset, and no promise. Mark its records: see subset",
+    r".*-population-uniqueness.*": "it is not carried over. See population-uniques, which asks for the population",
+    r".*estimated as.*": "it is not carried over. See k-map with estimate, which asks for the population",
+    r"grassberger-.*": "it is not carried over. Entropy l-diversity of what is published is stricter",
+}
+"""What is said of a criterion beside, or in place of, what is carried over."""
 
 
 def _from_arx(path: Path, folder: Path) -> Bridge:
@@ -93,14 +109,15 @@ def _arx(project: zipfile.ZipFile, folder: Path) -> Bridge:
     config, columns = _xml(project, "input/config.xml"), dict[str, Any]()
     weights = {each.findtext("attribute"): each.findtext("weight") for each in config.iter("attributeWeight")}
     files, said = dict[Path, str](), ["The table is data/input.csv in the project. Unpack it before you publish."]
+    said += _unlike_here(config)
     for each in _xml(project, "input/definition.xml").iter("assigment"):
         name = each.findtext("name") or ""
         role = _ROLES.get((each.findtext("type") or "").removesuffix("_ATTRIBUTE"), _QUASI)
+        said += [f"Column {name!r}: {sentence}" for sentence in _unlike(each) if role != "identifying"]
         if role in ("identifying", "insensitive"):
             columns.setdefault(role, []).append(name)
             continue
         entry = columns.setdefault(role, {}).setdefault(name, {})
-        said += [f"Column {name!r}: {sentence}" for sentence in _unlike(each)]
         if weight := float(weights.get(name) or 0):
             entry["weight"] = weight
         ref = each.findtext("ref")
@@ -124,12 +141,33 @@ def _unlike(column: ElementTree.Element) -> Iterator[str]:
         yield f"levels {low} to {high} are allowed there. Cut the hierarchy: here every level is."
     if any("microaggregation" in child.tag.lower() for child in column):
         yield "it is microaggregated there. Here recoding.numeric = 'mean' does so for all columns of numbers."
+    kind = column.findtext("datatype")
+    if kind == "Ordinal":
+        yield "its order of values is not carried over. See the setting order."
+    elif column.findtext("format"):
+        yield f"the project says how values of {kind} are written. See the settings decimal, thousands and dates."
+    if column.findtext("responseVariable") == "true":
+        yield "it is to be predicted there. See the objective 'classification', and sfumato measure --what utility."
+
+
+def _unlike_here(config: ElementTree.Element) -> Iterator[str]:
+    """Say which settings of a whole project are not carried over."""
+    if float(config.findtext("relativeMaxOutliers") or 0):
+        yield "Suppressed records are left out. There they stay as rows of *: see recoding.suppressed = 'star'."
+    if config.findtext("practicalMonotonicity") == "true":
+        yield "Monotonicity is assumed there, which may miss the best. Here it is never assumed."
+    types = [each.text or "" for each in config.iterfind("suppressedAttributeTypes/type")]
+    if more := [each for each in types if not each.startswith("QUASI")]:
+        named = ", ".join(each.removesuffix("_ATTRIBUTE").lower() for each in more)
+        yield f"Suppressed records lose {named} values there. See recoding.suppressed."
 
 
 def _criteria(config: ElementTree.Element, said: list[str]) -> Iterator[dict[str, Any]]:
     for text in (each.text or "" for each in config.iter("criterion")):
         read = [(found, name, more) for way, name, more in _CRITERIA if (found := re.fullmatch(way, text)) is not None]
-        if not read:
+        beside = [f"The promise {text!r}: {more}." for way, more in _ALSO.items() if re.fullmatch(way, text)]
+        said += beside[:1]
+        if not read and not beside:
             said.append(f"The promise {text!r} is not carried over. The page 'Coming from ARX' says what is like it.")
         for found, name, more in read:
             given = {key.replace("_", "-"): value for key, value in found.groupdict().items()}
@@ -139,8 +177,6 @@ def _criteria(config: ElementTree.Element, said: list[str]) -> Iterator[dict[str
                 **{key: each if key in words else _number(each) for key, each in given.items()},
                 **more,
             }
-            if name in ("k-map", "delta-presence"):
-                said.append(f"{name} speaks of a population: name it (population, or subset).")
 
 
 def _number(text: str) -> float:
@@ -150,7 +186,11 @@ def _number(text: str) -> float:
 def _text(project: zipfile.ZipFile, name: str) -> str:
     if project.getinfo(name).file_size > _MOST:
         raise InputError(f"{name}: is larger than {_MOST >> 20} MB; no project has such a part")
-    return project.read(name).decode("utf-8")
+    read = project.read(name)
+    try:
+        return read.decode("utf-8")
+    except UnicodeDecodeError:  # hierarchies are written as the machine writes, which on Windows long was this
+        return read.decode("cp1252")
 
 
 def _xml(project: zipfile.ZipFile, name: str) -> ElementTree.Element:
@@ -210,10 +250,20 @@ def _from_sdcmicro(path: Path, _: Path) -> Bridge:
     found: dict[str, Any] = {"anonymizer": {"name": "mondrian"}}
     for name, given in calls:
         if name in _SUPPRESSING:
-            found |= {"models": [{"name": "k-anonymity", "k": int(_first_number(given.get("k", "2")))}]}
+            # By place, k is the second one; in a pipe the first.
+            asked = next(
+                (given[key] for key in ("k", "keyVars", "dat") if re.search(r"^\W*(?:c\()?\d", given.get(key, ""))), "2"
+            )
+            found |= {"models": [{"name": "k-anonymity", "k": _largest_number(asked)}]}
             found["anonymizer"] = {"name": "cell-suppression"}
+            if "combs" in given:
+                said.append(
+                    "combs asks for a k of subsets. Here the largest holds of all keys: see subset-k-anonymity."
+                )
         elif name in _ELSEWHERE:
             said.append(f"{name} is not carried over. Here it is {_ELSEWHERE[name]}.")
+    if not columns[_QUASI]:
+        raise InputError(f"{path}: names no key variables in quotes; write their names, not their places")
     said.append("A suppressed cell is a value of its own here. There it is alike to every value.")
     return _bridge({role: names for role, names in columns.items() if names}, found, said, {})
 
@@ -239,15 +289,16 @@ def _arguments(script: str, begin: int) -> dict[str, str]:
 
 def _names(text: str, script: str) -> list[str]:
     """Return the texts that an argument writes out, or those of the variable that it names."""
+    if text.startswith("~"):
+        return re.findall(r"[A-Za-z.][\w.]*", text)
     if re.fullmatch(r"[A-Za-z][\w.]*", text) and text != "NULL":
         assigned = re.search(rf"\b{re.escape(text)}\s*(?:<-|=)\s*(c\([^)]*\)|\"[^\"]*\"|'[^']*')", script)
         text = assigned[1] if assigned else ""
     return [found[2] for found in _QUOTED.finditer(text)]
 
 
-def _first_number(text: str) -> float:
-    found = re.search(r"\d+(?:\.\d+)?", text)
-    return float(found[0]) if found else 2
+def _largest_number(text: str) -> int:
+    return max(map(int, re.findall(r"\d+", text)), default=2)
 
 
 # Amnesia: the rules of a solution, as text.
@@ -274,13 +325,15 @@ def _from_amnesia(path: Path, folder: Path) -> Bridge:
         columns[column] = {}
         if any(value != label for value, label in rules):
             place = _file_of(column, folder, files)
-            files[place] = "".join(f"{_cell(value)};{_cell(label)}\n" for value, label in sorted(set(rules)) if value)
+            said_of = sorted(each for each in set(rules) if each[0] not in ("", "(null)"))
+            files[place] = "".join(f"{_cell(value)};{_cell(label)}\n" for value, label in said_of)
             columns[column] = {"hierarchy": {"kind": "file", "path": str(place), "separator": ";"}}
     if not columns:
         raise InputError(f"{path}: has no rules")
     said = [
         "The rules name no k, and no column beside those that they generalize.",
         "One level is known of each column. The search here may take it, the values, or a star.",
+        "Rules do not say which column is one of sets. For such a table see --kind sets.",
     ]
     return _bridge({_QUASI: columns}, {"anonymizer": {"name": "optimal"}}, said, files)
 

@@ -48,7 +48,7 @@ from sfumato.release.table_files import (
     wrong_types,
 )
 from sfumato.release.transaction import whole_folder
-from sfumato.table.reading import read_written
+from sfumato.table.reading import PopulationError, read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.sources import open_source
 from sfumato.table.sources.protocol import CsvFormat
@@ -85,7 +85,8 @@ class OwnKind(ABC, Generic[Structure, Shown]):
     `name`: in ``release.json``. `model`: the class of what it promises. `numbers`: columns of its tables that are read
     as numbers, and their types; all others are texts. `optional`: columns that a table may lack. `suppresses`: whether
     records may be left out, so that it is said that nobody can see how many were. `evidence`: where the function stands
-    that finds what the steward's evidence says of it, as ``module:name``; `release`: where the class of releases is.
+    that finds what the steward's evidence says of it, as ``module:name``; `release`: where the class of releases is;
+    `population`: where the function is that reads one, by the path of a policy. Who has one recounts with it, too.
     """
 
     name: ClassVar[str]
@@ -95,6 +96,7 @@ class OwnKind(ABC, Generic[Structure, Shown]):
     suppresses: ClassVar[bool] = False
     evidence: ClassVar[str] = ""
     release: ClassVar[str] = ""
+    population: ClassVar[str] = ""
 
     @abstractmethod
     def read_structure(self, content: Mapping[str, Any]) -> Structure:
@@ -120,14 +122,15 @@ class OwnKind(ABC, Generic[Structure, Shown]):
         """Read ``release.json``; refused when it is not one, or is of a later format."""
         return read_own_description(text, self._description)
 
-    def verify_folder(self, folder: Path, text: str) -> Verification:
+    def verify_folder(self, folder: Path, text: str, population: Any = None) -> Verification:
         """Recount every promise of a release folder from its published tables; `text` is its ``release.json``."""
+        beside = among(self, population)
         description, tables = self.read_folder(folder, text)
         facts, limit = description.facts, description.suppression_limit
         whole = [integrity(folder / facts[name].file, facts[name], table) for name, table in tables.items()]
         built = [(str(entry["name"]), build_own_model(self.model, entry)) for entry in description.models]
         known = [model for _, model in built if model is not None]
-        verification = self.recount(self.assemble(tables, description), known, description.structure)
+        verification = self.recount(self.assemble(tables, description), known, description.structure, **beside)
         unknown = [
             Check(f"model {name}", Outcome.UNDECIDABLE, detail="this version does not know the model")
             for name, model in built
@@ -135,7 +138,8 @@ class OwnKind(ABC, Generic[Structure, Shown]):
         ]
         agreement = policy_checks(PublishedPolicy.of_folder(folder), partial(self._differences, description))
         names = [entry.file for entry in facts.values()]
-        texts = text_checks(folder, text, names, limit, verification, unknown=len(unknown))
+        counted = verification.without_population()
+        texts = text_checks(folder, text, names, limit, counted, unknown=len(unknown))
         attested = [suppression_check(limit)] if self.suppresses else []
         return replace(verification, checks=(*whole, *verification.checks, *unknown, *agreement, *texts, *attested))
 
@@ -173,6 +177,13 @@ class OwnKind(ABC, Generic[Structure, Shown]):
         yield from model_differences([known_own_model(self.model, said)], promised)
         yield from self.differences(policy, description.structure)
         yield from limit_differences(policy, description.suppression_limit)
+
+
+def among(kind: OwnKind[Any, Any], population: object) -> dict[str, Any]:
+    """Return a population as an argument of recounts; ``PopulationError`` where a kind knows none."""
+    if population is not None and not kind.population:
+        raise PopulationError("population: no promise of this release speaks of a population; leave it out")
+    return {} if population is None else {"population": population}
 
 
 @dataclass(frozen=True)

@@ -160,7 +160,10 @@ class KindReport:
         reader works out.
         """
         original = None if self.hides_original else self.original
-        return dataclasses.replace(self, original=original, figures={}, notes=(), findings=(), withstood=())
+        verification = self.verification.without_population()
+        return dataclasses.replace(
+            self, original=original, verification=verification, figures={}, notes=(), findings=(), withstood=()
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for ``report.json``."""

@@ -127,7 +127,7 @@ def verify(
     *,
     audit: str | Path | None = None,
     schema: str | None = None,
-    population: Table | None = None,
+    population: object = None,
     engine: Engine = "auto",
     key: str | Path | None = None,
     revocations: str | Path | None = None,
@@ -181,7 +181,6 @@ def verify(
     PolicyError
         When the engine is unknown, or cannot count this.
     """
-    _refuse_no_table(population)
     signed = _Signed(None if key is None else Path(key), None if revocations is None else Path(revocations))
     raise_all(PolicyError, [*_engine_problems(engine, release, audit, population), *signed.problems(release, engine)])
     asked = _Asked(audit, schema, population, engine)
@@ -211,7 +210,7 @@ class _Asked:
 
     audit: str | Path | None
     schema: str | None
-    population: Table | None
+    population: Any
     engine: Engine
 
 
@@ -249,7 +248,7 @@ class _CannotCountError(PolicyError):
     """The engine that was asked for cannot count such a release."""
 
 
-def _engine_problems(engine: str, release: object, audit: str | Path | None, population: Table | None) -> Iterator[str]:
+def _engine_problems(engine: str, release: object, audit: str | Path | None, population: object) -> Iterator[str]:
     if engine not in get_args(Engine):
         yield f"engine: must be one of {', '.join(get_args(Engine))}"
     if engine != "spark":
@@ -273,11 +272,11 @@ def _verified(release: Any, asked: _Asked) -> Verification:
         policy = PublishedPolicy(release.policy)
         return _recount(release.published, release.description, policy, people=people, population=population)
     if not isinstance(release, (str, os.PathLike)):
-        from sfumato.release.own_kinds import OwnRelease
+        from sfumato.release.own_kinds import OwnRelease, among
 
         if not isinstance(release, OwnRelease):
             raise InputError("release: is neither a release nor the path or address of one")
-        return release.recount()
+        return release.recount(**among(release.kind, population))
     if is_database(release):
         from sfumato.release.stored import Shelf
 
@@ -305,11 +304,6 @@ def _verified(release: Any, asked: _Asked) -> Verification:
         raise VerificationError(f"{release}: cannot be read ({reason})") from None
 
 
-def _refuse_no_table(population: object) -> None:
-    if population is not None and not isinstance(population, Table):
-        raise InputError("population: is not a Table; read it with sfumato.read_table and the policy")
-
-
 def _recount_on_spark(address: str) -> Verification:
     from sfumato.release.parts import counted_by_record, parts_recount
     from sfumato.release.spark_folder import spark_folder
@@ -329,11 +323,11 @@ def _recount_on_spark(address: str) -> Verification:
         return _with_files(counted, folder.description, folder.policy, roles, first, beside)
 
 
-def _recount_folder(folder: Path, audit: Path | None, population: Table | None, *, whole: bool) -> Verification:
+def _recount_folder(folder: Path, audit: Path | None, population: Any, *, whole: bool) -> Verification:
     mark = mark_of(folder)
     kind = own_kind(mark)
     if kind is not None:
-        found: Verification = OWN_KINDS[kind].verify_folder(folder, mark)
+        found: Verification = OWN_KINDS[kind].verify_folder(folder, mark, population)
         return found
     opened = opened_folder(folder, mark)
     if (
@@ -429,6 +423,8 @@ def _recount(
     whom: NDArray[np.int32] | Attested | None = description.attested if people is None else people
     if population is not None and not of_population(known):
         raise PopulationError("population: no promise of this release speaks of a population; leave it out")
+    if population is not None and not isinstance(population, Table):
+        raise PopulationError("population: is not a Table; read it with sfumato.read_table and the policy")
     register = None
     if population is not None:
         from sfumato.published.checks.population import Register

@@ -469,6 +469,8 @@ def _promised(result: AttackResult, release: TraceRelease, noise: float) -> Atta
     """Hold a result against the promise, or say that there is none about it."""
     if noise:
         return replace(result, notes=("the release promises nothing about who knows wrong points",))
+    if release.model.among is not None:
+        return replace(result, notes=("the release promises people of a population, not traces that fit",))
     if int(result.knows.split()[0]) <= release.model.l:
         return replace(result, allowed=1 / release.model.k)
     return replace(result, notes=(f"the release promises nothing about who knows more than {release.model.l} points",))

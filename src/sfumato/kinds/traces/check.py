@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from math import comb
 from typing import Any, ClassVar
 
@@ -16,8 +17,9 @@ from sfumato.errors import InputError, VerificationError, raise_all
 from sfumato.hierarchy.tree import ROOT
 from sfumato.kernels.traces import Demand, TraceRows, count_known, points_by_doublet
 from sfumato.kinds.traces.grain import WIDTHS, cell_label, degrees, read_cell, read_time, time_label
+from sfumato.kinds.traces.population import Crowd, among_population, numbers_of, unfitting_population
 from sfumato.kinds.traces.traces import TracePrivacy, Traces
-from sfumato.models.checks import Check, Outcome, promise_words
+from sfumato.models.checks import Check, Outcome, promise_words, unknown_population
 from sfumato.models.protocol import Achieved
 from sfumato.numbers import counted, figure, percent
 from sfumato.options import Count, check_arguments
@@ -27,6 +29,7 @@ from sfumato.release.agreement import Difference
 from sfumato.release.description import number_of_records
 from sfumato.release.own_kinds import OwnDescription, OwnKind, names_above
 from sfumato.table.distinct import distinct_of
+from sfumato.table.reading import PopulationError
 
 TABLE, VALUES, TRACE, PLACE, TIME, NORTH, EAST = "traces", "values", "trace", "place", "time", "latitude", "longitude"
 """Names of the tables, and of the columns that are not the steward's."""
@@ -152,7 +155,7 @@ def known_counts(rows: TraceRows, model: TracePrivacy, values: int) -> tuple[Kno
         if not can_count(rows, size, demand.width):
             total = figure(combinations_of(rows, size), 3)
             raise InputError(f"the traces hold {total} combinations of {size} points, too many to count; lower L")
-        combinations, least, rare, shared, worst, among = count_known(rows, size, demand)
+        combinations, least, rare, shared, worst, among, _ = count_known(rows, size, demand)
         found.append(KnownCount(size, combinations, None if least < 0 else least, rare, shared, worst / among))
     return tuple(found)
 
@@ -182,17 +185,75 @@ ONE_MEANING = "no place and time lies within another that is published"
 LABELS = "places and times are cells, codes and hours, with their centres"
 
 
-def trace_verification(published: PublishedTraces, models: Sequence[TracePrivacy]) -> Verification:
-    """Recount every promise of published traces; ``InputError`` when there are too many combinations to count."""
+def trace_verification(
+    published: PublishedTraces, models: Sequence[TracePrivacy], population: Traces | None = None
+) -> Verification:
+    """Recount every promise of published traces; ``InputError`` when there are too many combinations to count.
+
+    Without the traces of the population nobody can tell what is promised among it.
+    """
+    if population is not None and all(model.among is None for model in models):
+        raise PopulationError("population: no promise of this release speaks of a population; leave it out")
     checks = [_label_check(published)]
     if any(model.c < 1 for model in models):
         # What fits in two ways may have a value more often than what fits in either.
         checks.append(_meaning(published))
-    checks += [_promise(model, known_counts(published.rows, model, len(published.value_names))) for model in models]
+    checks += [_promise_of(model, published, population) for model in models]
     roles = Roles(
         quasi_identifying=(PLACE, TIME), sensitive=() if published.sensitive is None else (published.sensitive,)
     )
     return Verification(tuple(checks), published.height, len(published.doublets), "doublet", roles)
+
+
+def _promise_of(model: TracePrivacy, published: PublishedTraces, population: Traces | None) -> Check:
+    values = len(published.value_names)
+    if model.among is None:
+        return _promise(model, known_counts(published.rows, model, values))
+    shares = 0
+    if model.c < 1:
+        shares = sum(count.shared for count in known_counts(published.rows, replace(model, k=1), values))
+    if population is None and not shares:
+        return unknown_population(promise_words(model))
+    least, few, missing = (0, 0, 0) if population is None else _found_among(published, model, population)
+    if missing:
+        raise PopulationError(
+            f"population: {counted(missing, 'combination')} of published points fit more traces than people of the "
+            "population; it must hold everybody who is in the release, with the same points"
+        )
+    achieved = () if population is None else (Achieved("k", least),)
+    parts = [f"{counted(few, 'combination')} fit fewer people of the population"] if few else []
+    parts += [f"in {counted(shares, 'combination')} a value has a larger share"] if shares else []
+    outcome = Outcome.BROKEN if parts else Outcome.HOLDS
+    return Check(promise_words(model), outcome, achieved, "; ".join(parts), of_population=not shares)
+
+
+def _found_among(published: PublishedTraces, model: TracePrivacy, population: Traces) -> tuple[int, int, int]:
+    """Count people of a population for every combination that some published trace has.
+
+    Returns the fewest, how many combinations fewer than K have, and how many fewer people have than traces.
+    """
+    if wrong := unfitting_population(population, published.zone, published.height):
+        raise wrong
+    places, times = (sorted({*labels}) for labels in zip(*published.doublets, strict=True))
+    crowd = Crowd.of(population, numbers_of(population.place, places), numbers_of(population.time, times))
+    place_of, time_of = ({name: at for at, name in enumerate(labels)} for labels in (places, times))
+    codes = np.array([place_of[place] * len(times) + time_of[time] for place, time in published.doublets])
+    levels = product(range(len(crowd.places)), range(len(crowd.times)))
+    found = [crowd.doublets(at, len(times), codes) for at in levels]
+    shown = published.starts, published.items.astype(np.int64)
+    rows = among_population(shown, crowd.rows(found, len(codes)), len(codes), np.ones(1, dtype=np.int64))
+    people = np.arange(len(rows.starts))
+    least, few, missing = population.height, 0, 0
+    for size in range(1, model.l + 1):
+        if not can_count(rows, size, 2):
+            total = figure(combinations_of(rows, size), 3)
+            raise InputError(f"the traces hold {total} combinations of {size} points, too many to count; lower L")
+        asked = np.where(people < model.k, 0, len(people))
+        *_, broken, _, _, beside = count_known(rows, size, Demand(model.k, model.l, asked, 2, people))
+        more = count_known(rows, size, Demand(model.k, model.l, people, 2, people))[3]
+        least = least if beside < 0 else min(least, beside)
+        few, missing = few + broken, missing + more
+    return least, few, missing
 
 
 def _promise(model: TracePrivacy, counts: Sequence[KnownCount]) -> Check:
@@ -371,6 +432,7 @@ class TraceKind(OwnKind[TraceStructure, PublishedTraces]):
     numbers: ClassVar = {TRACE: pl.Int64}
     suppresses = True
     evidence = "sfumato.kinds.traces.attack:evidence"
+    population = "sfumato.kinds.traces.population:read_trace_population"
     release = "sfumato.kinds.traces.release:TraceRelease"
 
     def read_structure(self, content: Mapping[str, Any]) -> TraceStructure:
@@ -400,9 +462,11 @@ class TraceKind(OwnKind[TraceStructure, PublishedTraces]):
                 raise InputError(f"{description.facts[name].file}: something is missing there; it was changed")
         return assemble_traces(tables, description.structure)
 
-    def recount(self, shown: PublishedTraces, models: Sequence[Any], structure: TraceStructure) -> Verification:
+    def recount(
+        self, shown: PublishedTraces, models: Sequence[Any], structure: TraceStructure, population: Any = None
+    ) -> Verification:
         """Count every combination of doublets that a model speaks of."""
-        return trace_verification(shown, models)
+        return trace_verification(shown, models, population)
 
     def differences(self, policy: Mapping[str, Any], structure: TraceStructure) -> Iterator[Difference]:
         """Compare the zone, and the column of sensitive values."""

@@ -16,6 +16,7 @@ from sfumato.cli.options import (
     READING,
     AsJson,
     PolicyFile,
+    Population,
     Settings,
     argument,
     option,
@@ -32,6 +33,7 @@ _KEYS = ("person", "place", "latitude", "longitude", "time", "zone", "sensitive"
 OPTIONS: dict[tuple[str | int, ...], str] = {
     **{("model", key): f"-{key}" for key in ("k", "l", "c")},
     ("output", "format"): "--format",
+    ("population",): "--population",
     ("change", "homes"): "--homes",
     **{("traces", key): f"--{key}" for key in (*_KEYS, "key-form")},
 }
@@ -89,9 +91,12 @@ def trace_policy_of(
     columns: dict[str, Any] = {name: getattr(read, name) for name in _KEYS}
     columns |= {"person": key_named(read.person), "key-form": read.key_form}
     columns |= {"hierarchy": None if read.hierarchy is None else str(read.hierarchy)}
-    parts = {"traces": columns, "model": vars(promise), "output": {"format": more.get("format")}}
+    people = more.get("population")
+    model = {**vars(promise), "among": None if people is None else "population"}
+    parts = {"traces": columns, "model": model, "output": {"format": more.get("format")}}
     parts["change"] = {"homes": more.get("homes")}
-    words = KindWords(policy, {}, parts, problems, None, settings)
+    top = {"population": None if people is None else str(people)}
+    words = KindWords(policy, top, parts, problems, None, settings)
     return kind_policy_of(words, TracePolicy.from_mapping, OPTIONS, ADVICE)
 
 
@@ -104,6 +109,7 @@ def anonymize(
         Literal["keep", "drop"] | None, PRIVACY("Whether points where somebody is on most nights are kept.")
     ] = None,
     settings: Settings = None,
+    population: Population = None,
     seed: RepeatSeed = None,
     written: KindWritten = KindWritten(),  # noqa: B008 - a frozen value
     forms: Annotated[
@@ -124,7 +130,9 @@ def anonymize(
     problems = [*seed_problem(seed), *written.problems()]
     problems += ["--forms: is about a release; add --out"] if forms is not None and written.out is None else []
     problems += ["--forms: that folder is there; name a new one"] if forms is not None and forms.exists() else []
-    own = trace_policy_of(policy, read, promise, settings or (), problems, format=written.format, homes=homes)
+    own = trace_policy_of(
+        policy, read, promise, settings or (), problems, format=written.format, homes=homes, population=population
+    )
 
     def save(release: TraceRelease, out: Path, **how: Any) -> Path:
         folder = save_traces(release, out, **how)

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError, raise_all
+from sfumato.errors import PolicyError, SfumatoError, UnsatisfiableError, VerificationError, raise_all
 from sfumato.kernels.clustering.refinement import Schedule
 from sfumato.kernels.traces import (
     Demand,
@@ -28,12 +28,21 @@ from sfumato.kernels.traces import (
 from sfumato.kernels.types import Flags
 from sfumato.kinds.traces.check import PublishedTraces, can_count, trace_rows, trace_verification, wishes_hold
 from sfumato.kinds.traces.policy import TracePolicy
+from sfumato.kinds.traces.population import (
+    Crowd,
+    Rows,
+    among_population,
+    numbers_of,
+    population_of,
+    unfitting_population,
+)
 from sfumato.kinds.traces.release import TraceRelease
 from sfumato.kinds.traces.traces import TracePrivacy, Traces, order_traces
 from sfumato.numbers import counted, percent
 from sfumato.options import Limit, Seed, check_arguments
 from sfumato.progress import Progress, shown
 from sfumato.randomness import hashed, permutation
+from sfumato.table.reading import population_problems
 
 Levels = tuple[int, int]
 """A level of places and one of times."""
@@ -179,9 +188,10 @@ class TraceLadder:
     levels: tuple[Levels, ...]
     codes: tuple[NDArray[np.int64], ...]  # (w,) for each level: the doublet of each pair
     doublets: NDArray[np.int64]  # (d, 4)
+    crowd: Crowd | None = None  # who is counted instead
 
     @classmethod
-    def of(cls, table: PointTable, demand: Demand, usual: Levels, most: int) -> TraceLadder:
+    def of(cls, table: PointTable, demand: Demand, usual: Levels, most: int, crowd: Crowd | None = None) -> TraceLadder:
         """Take the usual levels and up to `most` coarser ones, those that lose least."""
         coarser = [
             (float((losses * table.counts).sum()), levels)
@@ -198,7 +208,13 @@ class TraceLadder:
             doublets.append(np.stack([place * ones, kinds // times, time * ones, kinds % times], axis=1))
             codes.append(code + count)
             count += len(kinds)
-        return cls(table, demand, steps, tuple(codes), np.concatenate(doublets))
+        return cls(table, demand, steps, tuple(codes), np.concatenate(doublets), crowd)
+
+    def only(self, levels: list[Levels]) -> TraceLadder:
+        """Return the ladder with some of its levels; doublets keep their numbers."""
+        kept = [at for at, level in enumerate(self.levels) if level in levels]
+        codes = tuple(self.codes[at] for at in kept)
+        return replace(self, levels=tuple(self.levels[at] for at in kept), codes=codes)
 
     def choice(self, item_of: NDArray[np.int64]) -> TraceChoice:
         """Return what is published of every point, and what it loses."""
@@ -230,10 +246,29 @@ class TraceLadder:
             alive[point_of[~left]] = True
             waiting = np.bincount(labels[gone], minlength=len(self.doublets))
             order = np.argsort(-waiting, kind="stable") if random is None else random.permutation(len(waiting))
-            demand = self.demand._replace(needs=self.demand.needs[people])
-            _grow(rows, demand, order[waiting[order] > 0], ~alive, alive)
+            demand, wanted, stays = self.demand._replace(needs=self.demand.needs[people]), ~alive, alive
+            if self.crowd is not None:
+                rows = among_population((starts, items.astype(np.int64)), self._crowd_rows(items), len(waiting), _NONE)
+                others = np.zeros(len(rows.items) - len(items), dtype=np.bool_)
+                wanted, stays = np.append(wanted, others), np.append(alive, ~others)
+            _grow(rows, demand, order[waiting[order] > 0], wanted, stays)
+            alive = stays[: len(items)]
             item_of[here] = np.where(alive[point_of], labels[here], item_of[here])
         return item_of
+
+    def _crowd_rows(self, items: NDArray[np.int32]) -> Rows:
+        """Return the people of the population by these doublets."""
+        assert self.crowd is not None
+        asked, found = np.zeros(len(self.doublets) + 1, dtype=np.bool_), []
+        asked[items] = True
+        for levels, codes in zip(self.levels, self.codes, strict=True):
+            first, last = int(codes.min()), int(codes.max()) + 1
+            if asked[first:last].any():
+                times = len(self.table.traces.time.levels[levels[1]])
+                _, place, _, time = self.doublets[first:last].T
+                item = self.crowd.doublets(levels, times, place * times + time)
+                found.append(np.where((item >= 0) & asked[item + first], item + first, -1))
+        return self.crowd.rows(found, len(self.doublets))
 
     def annealed(self, choice: TraceChoice) -> TraceChoice:
         """Move points of a choice between all levels, and let those stay that hold together; keep what loses less."""
@@ -343,11 +378,57 @@ def solve_traces(
             found.append((better.loss, better, ladder))
     best = min(found, key=lambda one: one[0])[1] if found else None
     if best is None:
-        raise UnsatisfiableError(
-            f"{model} is not reached: {percent(least / traces.height, 3)} of the people would be left without a point, "
-            "or no place and time could be told; raise suppression-limit or C, or lower K or L"
-        )
+        raise _unreached(model, least / traces.height)
     return best
+
+
+def solve_among(
+    traces: Traces, model: TracePrivacy, allowed: list[Levels], limit: float, population: Traces
+) -> TraceChoice:
+    """Choose levels and points so that every combination is that of K people of a population.
+
+    What others publish changes nothing then, so that everybody takes the best of several ways: from some levels on to
+    coarser ones. Where values count, all take the same levels, and then what their shares allow.
+    """
+    needs = np.full(traces.height, model.k)
+    values = len(traces.value_names) * (model.c < 1)
+    demand = Demand(model.k, model.l, model.most(traces.height), values + 1, needs)
+    table = PointTable.of(traces)
+    places, times = (
+        np.array([numbers_of(of, labels).max(axis=0) for labels in axis.levels])
+        for of, axis in ((population.place, traces.place), (population.time, traces.time))
+    )
+    crowd = Crowd.of(population, places, times)
+    finest = min(place for place, _ in allowed), min(time for _, time in allowed)
+    most = table.traces.place.node_of.shape[0] * table.traces.time.node_of.shape[0] * (len(allowed) > 1)
+    whole = TraceLadder.of(table, demand, finest, most, crowd)
+    effort = _STEPS // (int((population.sizes ** min(model.l, 2)).sum() + (traces.sizes ** min(model.l, 2)).sum()) + 1)
+    starts = sorted(allowed, key=lambda at: (float((table.losses(*at) * table.counts).sum()), at))
+    choices = []
+    for start in starts[:: max(1, len(starts) // max(1, min(effort, _FEW_RUNGS)))]:
+        kept = [level for level in whole.levels if level[0] >= start[0] and level[1] >= start[1]]
+        ladder = whole.only([start] if values else kept)
+        items = ladder.climb(np.full(len(traces.places), -1, dtype=np.int64))
+        if values:
+            free = demand._replace(k=1, needs=np.ones(traces.height, dtype=np.int64))
+            items = replace(whole, demand=free, crowd=None).holding(items)
+        choices.append(whole.choice(items))
+    best = min(choices, key=lambda one: one.loss)
+    if not values:
+        owned = [np.bincount(traces.owners, weights=one.losses, minlength=traces.height) for one in choices]
+        which = np.argmin(owned, axis=0)[traces.owners]
+        best = whole.choice(np.array([one.item_of for one in choices])[which, np.arange(len(which))])
+    gone = traces.height - len(best.people(traces))
+    if gone > limit * traces.height + 1e-9 or best.loss == 1:
+        raise _unreached(model, gone / traces.height)
+    return best
+
+
+def _unreached(model: TracePrivacy, gone: float) -> UnsatisfiableError:
+    return UnsatisfiableError(
+        f"{model} is not reached: {percent(gone, 3)} of the people would be left without a point, "
+        "or no place and time could be told; raise suppression-limit or C, or lower K or L"
+    )
 
 
 def _tried(
@@ -463,6 +544,7 @@ def anonymize_traces(
     suppression_limit: Annotated[float, Limit(0, 1, below=True)] | None = None,
     seed: Seed = None,
     progress: Progress | None = None,
+    population: Traces | None = None,
 ) -> TraceRelease:
     """Publish coarser places and times, and leave points out, so that who knows a few points finds many people.
 
@@ -479,6 +561,9 @@ def anonymize_traces(
         the people from the operating system's randomness.
     progress
         Called with what is being done, how much is done and the total.
+    population
+        Traces of everybody who might be in `traces`, where the model speaks of a population, read at the same grain;
+        None reads the file that the policy names.
 
     Returns
     -------
@@ -506,7 +591,8 @@ def anonymize_traces(
         policy = TracePolicy.of(model, traces, 0.05 if suppression_limit is None else suppression_limit)
     wanted = policy.to_model()
     raise_all(PolicyError, _unfitting(traces, policy, wanted))
-    if traces.height < wanted.k:
+    everybody = _population(traces, policy, wanted, population)
+    if everybody is None and traces.height < wanted.k:
         there = f"there {'is' if traces.height == 1 else 'are'} {counted(traces.height, 'person')}"
         raise UnsatisfiableError(f"{there}, fewer than K = {wanted.k}; lower it")
     told = progress or shown
@@ -516,16 +602,39 @@ def anonymize_traces(
         raise_all(PolicyError, _unanswered(ordered, homes, policy))
     is_dropped = homes if policy.change.homes == "drop" else np.zeros(len(homes), dtype=np.bool_)
     levels, limit = _levels(traces, policy), policy.suppression_limit
-    choice = solve_traces(ordered.without(is_dropped), wanted, levels, limit, told).beside(is_dropped)
+    asked = ordered.without(is_dropped)
+    if everybody is None:
+        choice = solve_traces(asked, wanted, levels, limit, told)
+    else:
+        choice = solve_among(asked, wanted, levels, limit, everybody)
+    choice = choice.beside(is_dropped)
     told("verifying", 1, 1)
     published, people = _published(ordered, choice, seed)
-    verification = trace_verification(published, [wanted])
-    wished = None if ordered.wished_k is None else ordered.wished_k[people]
+    verification = trace_verification(published, [wanted], everybody)
+    wished = None if everybody is not None or ordered.wished_k is None else ordered.wished_k[people]
     if not verification.ok or not (wished is None or wishes_hold(published, wanted.l, wished)):
         raise VerificationError("the traces break their promise; nothing is published. Please report this")
     loss = _loss(traces, choice, len(people))
     notes = (*_notes(traces, choice, _homes_left(ordered, choice, homes)), *_wishes_said(traces, wanted))
     return TraceRelease(published, wanted, verification, loss, origin[people], notes, policy)
+
+
+def _population(traces: Traces, policy: TracePolicy, model: TracePrivacy, population: Traces | None) -> Traces | None:
+    """Return the population that a call hands in or a policy names, where the model speaks of one."""
+    if model.among is None:
+        if population is not None or policy.population is not None:
+            raise PolicyError('population: K people of it are promised by model.among = "population"; say so, too')
+        return None
+    if population is None and policy.population is None:
+        raise PolicyError("population: the model speaks of people of a population; give the traces of them")
+    if population is None:
+        try:
+            population = population_of(policy, policy.population)
+        except SfumatoError as error:
+            raise population_problems(error) from None
+    if wrong := unfitting_population(population, traces.zone, traces.height):
+        raise wrong
+    return population
 
 
 def _unanswered(traces: Traces, homes: Flags, policy: TracePolicy) -> Iterator[str]:
@@ -640,6 +749,8 @@ def _unfitting(traces: Traces, policy: TracePolicy, model: TracePrivacy) -> Iter
         yield "traces: the policy says another column of wishes than was read; read them with the policy"
     if policy.traces.zone != traces.zone or policy.traces.sensitive != traces.sensitive:
         yield "traces: the policy says another zone or sensitive column than was read; read them with the policy"
+    if model.among is not None and traces.wished_k is not None:
+        yield "traces.wished-k: is about people who are published; leave it out, or model.among"
     if model.c < 1 and traces.sensitive is None:
         yield "c: is about sensitive values, and there are none; name their column, or leave it out"
     if traces.sensitive in ("trace", "place", "time"):

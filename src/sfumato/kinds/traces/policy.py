@@ -101,6 +101,8 @@ class TracePolicy(LaidOutPolicy):
         Free text for the report.
     suppression_limit : float
         Share of the people of whom no point may be left.
+    population : str or None
+        File of everybody who might be in the traces, in the same columns, where K people of it are promised.
     source : Layout
         How a text file is read.
     traces : TraceColumns
@@ -114,6 +116,7 @@ class TracePolicy(LaidOutPolicy):
     blanks: ClassVar[str] = "people and places"
 
     suppression_limit: Annotated[float, Field(ge=0, lt=1)] = 0.05
+    population: Annotated[str, Field(min_length=1)] | None = None
     source: Layout = Layout()
     traces: TraceColumns = TraceColumns()
     model: ModelPart
@@ -138,7 +141,8 @@ class TracePolicy(LaidOutPolicy):
         that lists original places is marked as withheld.
         """
         mapping = self.to_mapping()
-        mapping.pop("source", None)
+        for name in ("source", "population"):
+            mapping.pop(name, None)
         kept = {
             name: mapping["traces"][name]
             for name in ("zone", "sensitive", "cell", "hours", "stay")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.kinds.traces.check import PLACE, TABLE, TRACES, VALUES, PublishedTraces, trace_verification
 from sfumato.kinds.traces.policy import TracePolicy
-from sfumato.kinds.traces.traces import TracePrivacy
+from sfumato.kinds.traces.traces import TracePrivacy, Traces
 from sfumato.numbers import counted
 from sfumato.published.checks.generalized import Verification
 from sfumato.release.formulas import Formulas, frames_without_formulas
@@ -80,7 +80,7 @@ class TraceRelease(ChangedRelease):
 
     def reported(self, policy: TracePolicy | None) -> KindReport:
         """Return the report, in the steward's edition, as of a policy."""
-        return self.report_of(
+        found = self.report_of(
             policy,
             anonymizer="levels of places and times, and points left out",
             original=self.loss.people,
@@ -90,10 +90,12 @@ class TraceRelease(ChangedRelease):
             figures={name: value for name, value in self.loss.to_dict().items() if name != "people"},
             hides_original=True,
         )
+        among = () if self.model.among is None else (_AMONG,)
+        return replace(found, limits=(*among, *found.limits))
 
-    def recount(self) -> Verification:
-        """Count anew on the published traces alone."""
-        return trace_verification(self.published, [self.model])
+    def recount(self, population: Traces | None = None) -> Verification:
+        """Count anew on the published traces alone, or with the traces of a population as well."""
+        return trace_verification(self.published, [self.model], population)
 
     def to_frame(self) -> pl.DataFrame:
         """Return the traces in long form: ``trace`` (a random number), place and time, and the centres of cells."""
@@ -102,6 +104,12 @@ class TraceRelease(ChangedRelease):
     def __repr__(self) -> str:
         """Show the model and sizes."""
         return f"TraceRelease({self.model}, {counted(self.published.height, 'person')})"
+
+
+_AMONG = (
+    "The K people are of a population: who knows that somebody is in the release may find fewer traces, down to a "
+    "single one."
+)
 
 
 save_traces: Saver[TraceRelease, TracePolicy] = saver(

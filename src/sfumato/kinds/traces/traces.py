@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,10 @@ class TracePrivacy(CheckedModel):
         Points that an attacker may know: a whole number from 1 to 4.
     c
         Largest share of a sensitive value, above 0 up to 1; 1 is no requirement.
+    among
+        Where the K people are. None: among those who are published. ``"population"``: among a population, whose traces
+        whoever makes or recounts the release hands in. Then K people of it have been at all places and times of the
+        combination; those who are published must all be in it. `c` is about those who are published, ever.
 
     References
     ----------
@@ -49,13 +53,15 @@ class TracePrivacy(CheckedModel):
     k: Annotated[int, Limit(1)]
     l: Annotated[int, Limit(1, 4)]  # noqa: E741
     c: Annotated[float, Limit(0, 1, above=True)] = 1.0
+    among: Literal["population"] | None = None
 
     made_by: ClassVar[str] = "traces.TracePrivacy"
     name: ClassVar[str] = "trace-privacy"
 
     def __str__(self) -> str:
         """Return e.g. ``(K = 5, C = 0.5)_L-privacy for L = 2``."""
-        return f"(K = {self.k}, C = {self.c:g})_L-privacy for L = {self.l}"
+        among = "" if self.among is None else " among a population"
+        return f"(K = {self.k}, C = {self.c:g})_L-privacy for L = {self.l}{among}"
 
     def most(self, people: int) -> NDArray[np.int64]:
         """Return how many of 0, 1, ... people may share a sensitive value; int64 (people + 1,)."""
