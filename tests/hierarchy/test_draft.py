@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sfumato as sf
 from examples import examples
 from sfumato.errors import HierarchyError
 from sfumato.hierarchy import (
@@ -159,6 +160,18 @@ SYSTEMS = {
     "nuts": (["DE111", "FR101", "DE1", "ITC4"], ["DE11*", "DE1*", "DE*"]),
     "isco": (["2211", "5120", "2212"], ["221*", "22**", "2***"]),
     "zip": (["4711", "4750", "8010"], ["471*", "47**", "4***"]),
+    "atc of all levels": (["A10", "A10B", "A10BA02", "C09"], ["A10BA*", "A10B*", "A10*", "A*"]),
+    "icd of Germany": (["E11.90", "E11.-", "I10.90", "C50.9+"], ["E11*", "E*"]),
+    "icd 9": (["250.00", "V58.61", "401.9"], ["250*"]),
+    "isco of all levels": (["2211", "22", "512"], ["221*", "22*", "2*"]),
+    "isced field": (["0912", "0913", "0611"], ["091*", "09**"]),
+    "month": (["2019-03", "2020-11", "2019-12"], ["2019***", "201****"]),
+    "network": (["10.0.3.0/24", "192.168.1.0/24", "10.0.0.0/16"], ["10.0.3.*", "10.0.*", "10.*"]),
+    "region of a country": (["DE-BY", "DE-NW", "US-CA"], ["DE***"]),
+    "india": (["110 001", "400 001", "110 020"], ["110****", "11*****", "1******"]),
+    "luxembourg": (["L-1234", "L-1250", "L-4010"], ["L-123*", "L-12**", "L-1***"]),
+    "postcode without a blank": (["SW1A1AA", "EC1A1BB", "M11AE"], ["SW1A*", "SW*"]),
+    "outward": (["SW1A", "EC1A", "M1"], ["SW1A*", "SW*"]),
 }
 
 
@@ -275,3 +288,14 @@ def test_addresses_of_the_sixth_version() -> None:
     paths = {path[0]: path[1:] for path in draft_hierarchy(pl.Series(values)).paths}
     assert paths["2001:db8:85a3::1"] == ("2001:db8:85a3:*", "2001:db8:*", "2001:*", "*")
     assert draft_hierarchy(pl.Series(["12:30:45", "12:31:45", "13:00:00"])).paths[0][-2] != "12:*"
+
+
+def test_numbers_of_a_system_that_the_name_speaks_of_are_no_quantities() -> None:
+    assert draft_rule(pl.Series("isco08", [2211, 2212, 5120])) == sf.prefixes(3, 2, 1)
+    assert draft_rule(pl.Series("income", [2211, 2212, 5120])) != sf.prefixes(3, 2, 1)
+
+
+def test_levels_of_isced_by_their_numbers() -> None:
+    tree = draft_hierarchy(pl.Series("education", [f"ISCED {level}" for level in range(9)]))
+    broad = {path[0][-1]: path[2] for path in tree.paths}
+    assert broad == {**dict.fromkeys("012", "low"), **dict.fromkeys("34", "medium"), **dict.fromkeys("5678", "high")}

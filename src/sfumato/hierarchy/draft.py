@@ -72,7 +72,10 @@ _FEWEST_GROUPED = 3
 
 # After a first width of 1, 2 or 5 (times a power of ten): the next ones, round numbers too, as its multiples.
 _MULTIPLES = {1: (1, 5), 2: (1, 5), 5: (1, 2, 4)}
-_DAY = r"^(?:[0-9]{1,2}[./\-][0-9]{1,2}[./\-]([0-9]{4})|([0-9]{4})[./][0-9]{1,2}[./][0-9]{1,2})(?:[ T][0-9:.]+)?$"
+_DAY = (
+    r"^(?:(?:[0-9]{1,2}[./\-][0-9]{1,2}[./\-]([0-9]{4})|([0-9]{4})[./][0-9]{1,2}[./][0-9]{1,2})(?:[ T][0-9:.]+)?"
+    r"|([0-9]{4})-[0-9]{2}-[0-9]{2}[ T][0-9:.]+)$"
+)
 """Days in any order whose year is plain to see; which of the others is the month is not asked here."""
 _CODE = r"^[0-9A-Za-z.\-]*[0-9][0-9A-Za-z.\-]*$"
 
@@ -114,6 +117,8 @@ def draft_rule(values: pl.Series) -> HierarchySpecification | None:
 
 def _description(distinct: pl.Series) -> HierarchySpecification | None:
     """Describe the hierarchy of a column whose values suggest one; None for categories."""
+    if distinct.dtype.is_integer() and (found := _of_a_system(distinct.cast(pl.String), named=True)) is not None:
+        return found
     if distinct.dtype.is_integer() or distinct.dtype.is_float():
         return _round_intervals(distinct.to_list(), whole=distinct.dtype.is_integer())
     if distinct.dtype == pl.Date:
@@ -125,7 +130,7 @@ def _description(distinct: pl.Series) -> HierarchySpecification | None:
     # Of days in other forms it is not asked here which part is the month.
     if _years(distinct) is not None:
         return None
-    ways = (_of_months, _of_education, _of_countries, _of_a_system, _code_prefixes)
+    ways = (_of_months, _of_education, _of_countries, _of_british_postcodes, _of_a_system, _code_prefixes)
     return next((found for way in ways if (found := way(distinct)) is not None), None)
 
 
@@ -240,11 +245,13 @@ def _pairs(words: str) -> Iterator[tuple[str, str]]:
 
 _SYSTEMS: tuple[tuple[str, str, tuple[int, ...], str | None], ...] = (
     # what the column is called, how all its codes are written, what the levels keep, what parts the codes
-    ("", r"[A-Z][0-9]{2}[A-Z]{2}[0-9]{2}", (5, 4, 3, 1), None),  # ATC: drugs
+    ("", r"[A-Z][0-9]{2}([A-Z]([A-Z]([0-9]{2})?)?)?", (5, 4, 3, 1), None),  # ATC: drugs
     (r"nace|noga|industr|branch|econom", r"[A-U][0-9]{2}(\.[0-9]{1,2})?", (5, 3, 1), None),  # NACE with its section
     (r"nace|noga|industr|branch|econom", r"[0-9]{2}(\.[0-9]{1,2})?", (4, 2), None),  # and without
-    ("", r"[A-Z][0-9][0-9A-Z](\.?[0-9A-Z]{1,4})?", (3, 1), None),  # ICD-10: diagnoses
-    ("", r"[0-9]{1,3}(\.[0-9]{1,3}){3}", (3, 2, 1), "."),  # addresses of the internet
+    ("", r"[A-Z][0-9][0-9A-Z](\.?[0-9A-Z-]{1,4})?[+!†#]?", (3, 1), None),  # ICD-10: diagnoses
+    (r"icd|diag", r"[0-9V][0-9]{2}(\.[0-9]{1,2})?|E[0-9]{3}(\.[0-9])?", (3,), None),  # ICD-9
+    ("", r"(18|19|20)[0-9]{2}-(0[1-9]|1[0-2])", (4, 3), None),  # months
+    ("", r"[0-9]{1,3}(\.[0-9]{1,3}){3}(/[0-9]{1,2})?", (3, 2, 1), "."),  # addresses of the internet
     ("", r"[0-9a-fA-F]{1,4}(:[0-9a-fA-F]{1,4}){7}|[0-9a-fA-F]{1,4}[0-9a-fA-F:]*::[0-9a-fA-F:]*", (3, 2, 1), ":"),
     ("", r"[0-9A-F]{2}([:-][0-9A-F]{2}){5}", (8,), None),  # devices: who made them
     ("", r"(?:[A-Z]{1,2}[0-9][0-9A-Z]?) [0-9][A-Z]{2}", (1,), " "),  # postcodes: United Kingdom
@@ -256,24 +263,49 @@ _SYSTEMS: tuple[tuple[str, str, tuple[int, ...], str | None], ...] = (
     ("", r"[0-9]{3}-[0-9]{2,4}", (3, 2, 1), None),  # Japan, Taiwan
     ("", r"[0-9]{4}-[0-9]{3}", (4, 2, 1), None),  # Portugal
     ("", r"[0-9]{5}-[0-9]{3,4}", (5, 3, 2, 1), None),  # Brazil, United States
-    ("", r"[0-9]{3} [0-9]{2}", (3, 2, 1), None),  # Sweden, Greece, Czechia, Slovakia
+    ("", r"[0-9]{3} [0-9]{2,3}", (3, 2, 1), None),  # Sweden, Greece, Czechia, Slovakia, India
+    ("", r"[A-Z]{3} [0-9]{4}", (3,), None),  # Malta
+    ("", r"[A-Z]-[0-9]{4,5}", (5, 4, 3), None),  # with the letter of a country
     ("", r"[A-Z][0-9]{4}([A-Z]{3})?", (5, 3, 1), None),  # Argentina
     (r"insee|commune|depcom", r"([0-9]{2}|2[AB])[0-9]{3}", (2,), None),  # France: communes
     (r"fips|county|counties", r"[0-9]{5}", (2,), None),  # United States: counties
     (r"nuts|region", r"[A-Z]{2}[0-9A-Z]{0,3}", (4, 3, 2), None),  # regions of Europe
-    (r"isco|occupation|beruf|profession", r"[0-9]{4}", (3, 2, 1), None),  # occupations
+    (r"isco|occupation|beruf|profession", r"[0-9]{1,4}", (3, 2, 1), None),  # occupations
+    (r"isced", r"[0-9]{3,4}", (3, 2), None),  # fields of education
+    ("", r"[A-Z]{2}-[0-9A-Z]{1,3}", (2,), None),  # regions of countries: ISO 3166-2
 )
 """Codes whose own characters carry the tree; the first that fits all texts counts."""
 
 
-def _of_a_system(texts: pl.Series) -> HierarchySpecification | None:
+def _of_a_system(texts: pl.Series, *, named: bool = False) -> HierarchySpecification | None:
+    """Return the prefixes of codes; `named`: only of those that the column's name speaks of."""
     name, same = texts.name.lower(), texts.str.len_chars().n_unique() == 1
     for called, written, keep, mark in _SYSTEMS:
-        if re.search(called, name) and texts.str.contains(f"^(?:{written})$").all():
+        if (called or not named) and re.search(called, name) and texts.str.contains(f"^(?:{written})$").all():
             longest = int(texts.str.len_chars().max())  # type: ignore[arg-type]
             useful = tuple(count for count in keep if mark or count < longest)
             return prefixes(*useful, rest="each" if same and mark is None else "one", mark=mark) if useful else None
     return None
+
+
+_BRITISH = r"^([A-Z]{1,2})([0-9][0-9A-Z]?)([0-9][A-Z]{2})?$"
+
+
+def _of_british_postcodes(texts: pl.Series) -> HierarchySpecification | None:
+    """Return areas and districts over postcodes without a blank, or districts alone: both have several lengths."""
+    parts = texts.str.extract_groups(_BRITISH).struct.unnest()
+    area, district, rest = parts.get_columns()
+    if area.has_nulls() or (
+        rest.has_nulls() and (rest.is_not_null().any() or not _POSTCODE.search(texts.name.lower()))
+    ):
+        return None
+    found: dict[str, dict[str, list[str]]] = {}
+    for text, place, number in zip(texts, area, district, strict=True):
+        found.setdefault(f"{place}*", {}).setdefault(f"{place}{number}*", []).append(text)
+    return groups(found)
+
+
+_POSTCODE = re.compile("post|zip|outward|district|outcode")
 
 
 def _code_prefixes(texts: pl.Series) -> HierarchySpecification | None:

@@ -75,7 +75,7 @@ def _education(text: str) -> float | None:
 
 def levels_reached(labels: Sequence[str]) -> dict[str, dict[str, list[str]]] | None:
     """Group labels by the levels of ISCED that they reach: low, medium and high, and two steps in each."""
-    ranks = education_ranks([words_of(label) for label in labels])
+    ranks = _ranks_of_isced(labels) or education_ranks([words_of(label) for label in labels])
     if ranks is None:
         return None
     found: dict[str, dict[str, list[str]]] = {}
@@ -83,3 +83,14 @@ def levels_reached(labels: Sequence[str]) -> dict[str, dict[str, list[str]]] | N
         _, broad, narrow = next(step for step in _REACHED if rank < step[0])
         found.setdefault(broad, {}).setdefault(narrow, []).append(label)
     return found
+
+
+_ISCED = re.compile(r"isced[ \-_]*(?:20?11|97)?[ \-_:]*(?:level)?[ \-_]*([0-8])\b")
+_RANK_OF_LEVEL = (1.0, 2.0, 4.0, 6.5, 7.5, 8.0, 9.0, 10.0, 12.0)
+
+
+def _ranks_of_isced(labels: Sequence[str]) -> list[float] | None:
+    """Return the ranks of labels that name a level of ISCED by its number."""
+    found = [_ISCED.search(label.lower()) for label in labels]
+    levels = [_RANK_OF_LEVEL[int(each[1])] for each in found if each is not None]
+    return levels if len(levels) == len(labels) and len(levels) >= FEWEST else None
