@@ -138,6 +138,8 @@ def test_a_file_of_another_program_gets_the_same_answers(tmp_path):
     assert made[31].content["risk"]["before"] != made[38].content["risk"]["before"]
     assert made[31].to_dict("public") == made[38].to_dict("public")
     assert made[31].html("public") == made[38].html("public")
+    # Nobody is told to recount a folder that is not there.
+    assert "sfumato verify FOLDER" not in made[31].html() + made[31].short_html()
 
 
 def test_a_file_that_does_not_keep_what_is_asked_excuses_no_attack(tmp_path):
@@ -182,6 +184,7 @@ def test_a_series_is_answered_by_what_joins_its_releases(tmp_path):
     }
     assert found["sentence"] == "None of 5 attacks does better than guessing."
     assert made.content["records"] == {"original": 60, "published": 60}
+    assert "No earlier release" not in made.short_html()
     assert "last of 3 releases" in made.to_dict("public")["limits"][0]
     with pytest.raises(sf.InputError, match="is a series; give the policy"):
         sf.report(tmp_path / "series")

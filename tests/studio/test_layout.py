@@ -6,6 +6,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import sfumato as sf
+from sfumato.errors import InputError
 from sfumato.studio.app import Opening, opening_app
 from sfumato.studio.draft import Draft
 from sfumato.studio.layout import Answer, answered, answers, tried
@@ -129,6 +130,20 @@ def test_a_file_that_is_no_text_has_no_layout(tmp_path):
     with opened(tmp_path, tmp_path / "t.parquet") as studio:
         assert studio.enter().get("/layout").status_code == 404
         assert "/layout" not in studio.get("/").text
+
+
+def test_a_field_asks_for_what_a_problem_leaves_open():
+    said = ["column 'pay': --set column.pay.missing=NUMBER", "column 'pay': --set column.pay.domain=[LOW,HIGH]"]
+    missing, domain = answers(said, ["pay"])
+    assert (missing, domain) == (Answer("missing", "pay", None), Answer("domain", "pay", None))
+    assert missing.field
+    assert domain.field
+    draft = answered(Draft.of_columns(["pay"]), Answer("missing", "pay", "-9"))
+    draft = answered(draft, Answer("domain", "pay", " 0, 9000.5"))
+    assert draft.settings["pay"] == {"missing": ["-9"], "domain": [0, 9000.5]}
+    for wrong in ("", "9, 0", "5", "low, high", "1, 2, 3", "nan, 1"):
+        with pytest.raises(InputError, match="lowest and highest"):
+            answered(draft, Answer("domain", "pay", wrong))
 
 
 def test_questions_become_answers():

@@ -39,7 +39,6 @@ from sfumato.release.description import (
     Description,
     SensitiveDescription,
     build_own_model,
-    describe_model,
     own_kind,
     versions,
 )
@@ -205,8 +204,11 @@ def _columns(subject: OwnSubject) -> list[dict[str, Any]]:
 # A table of records that another program published: there is no folder to recount, and nobody promised anything.
 
 _TEXT = Kind.CATEGORICAL
-FOREIGN = "Another program published this file. Its columns are read by the names and roles of the steward's policy."
-_BROKEN = "The file does not keep what the policy asks: {}. Nobody promised it, and no attack is excused by it."
+FOREIGN = (
+    "Another program published this file, and promised nothing of it, so that no attack is excused. Its columns are "
+    "read by the names and roles of the steward's policy."
+)
+_BROKEN = "The file does not keep what the policy asks: {}."
 
 
 def is_file(release: object) -> bool:
@@ -215,7 +217,7 @@ def is_file(release: object) -> bool:
 
 
 def file_subject(path: Path, original: Table, policy: Policy, control: Table | None) -> ReportedRelease:
-    """Take a published file for a release that promises what it keeps of the models of a policy.
+    """Take a published file for a release that promises nothing; what the policy asks is recounted all the same.
 
     Where the policy names a randomization, and so no model, values are taken for changed at random.
 
@@ -246,12 +248,10 @@ def file_subject(path: Path, original: Table, policy: Policy, control: Table | N
     people: Literal["audit"] | None = None if original.people is None else "audit"
     description = Description(published.kind, published.structure, kinds, (), policy.suppression_limit, people)
     counted = recount(published, models, hidden, description.attested)
-    pairs = zip(models, counted.checks, strict=False)
-    kept = tuple(describe_model(model) for model, check in pairs if check.outcome is not Outcome.BROKEN)
     return ReportedRelease(
         published,
         published,
-        replace(description, models=kept),
+        description,
         counted,
         PublishedPolicy(policy.published()),
         policy,

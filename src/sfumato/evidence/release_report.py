@@ -247,7 +247,10 @@ def report(
             subject = _subject(release if series is None else series.releases[-1], original, stated, control, others)
         together = _together(subject, lists)
         content = report_content(subject, replace(wishes, progress=beat))
-        content["limits"] += broken_in_words(subject.verification) if foreign else []
+        content |= {
+            "is_file": foreign,
+            "limits": [*content["limits"], *(broken_in_words(subject.verification) if foreign else ())],
+        }
         if series is not None:
             content = _with_series(content, series)
         public = public_edition({**content, "columns": columns_content(replace(subject, original=None))})
@@ -310,7 +313,7 @@ def _both_editions(context: Context | None, *editions: Mapping[str, Any]) -> Rel
 
 def _for_recipient(context: Context | None, content: Mapping[str, Any]) -> dict[str, Any]:
     """Add what is assumed of the recipient, and what standards ask."""
-    found = {**content, "answers": answers_content(content)}
+    found = {"is_file": False, **content, "answers": answers_content(content)}
     found["review"] = review_content(context, content)
     found |= {"context": None if context is None else context_content(context, content)}
     return {**found, "standards": standards_content(context, found)}
@@ -470,7 +473,7 @@ def open_points(content: Mapping[str, Any]) -> list[str]:
         *(one["sentence"] for one in (content.get("together") or {"findings": ()})["findings"]),
         *(
             []
-            if content["earlier"] or content.get("together")
+            if content["earlier"] or content.get("together") or any(map(_of_series, attacks["results"]))
             else ["No earlier release of these people was named; nothing is said of two together."]
         ),
         *(
@@ -481,6 +484,10 @@ def open_points(content: Mapping[str, Any]) -> list[str]:
         *(["Nobody has said who gets the release, and how likely an attempt is."] if context is None else []),
         *([context["verdict"]["sentences"][0]] if context and context["verdict"]["outcome"] != "kept" else []),
     ]
+
+
+def _of_series(result: Mapping[str, Any]) -> bool:
+    return str(result["attack"]).startswith("series: ")
 
 
 def doubts_of(content: Mapping[str, Any]) -> bool:

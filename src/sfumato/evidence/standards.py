@@ -382,6 +382,11 @@ def _listing(key: str, what: str) -> Callable[[_Content], str | None]:
     return lambda content: f"{what}: in the annex." if content[key] else None
 
 
+def _files(content: _Content) -> str | None:
+    recount = "" if content["is_file"] else ", and the command that recounts every promise"
+    return f"A hash of each file{recount}: in the annex." if content["files"] else None
+
+
 def _versions(content: _Content) -> str:
     return f"Sfumato {content['versions']['sfumato']}; the annex names all parts."
 
@@ -426,7 +431,7 @@ _COUNTS: Mapping[str | None, Callable[[_Content], str | None]] = {
     "earlier": _earlier,
     "pseudonyms": _pseudonyms,
     "policy": _listing("policy", "The whole policy"),
-    "files": _listing("files", "A hash of each file, and the command that recounts every promise"),
+    "files": _files,
     "decisions": _listing("decisions", "What was decided, and when"),
     "versions": _versions,
     "intruder": _intruder,

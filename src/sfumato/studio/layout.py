@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-from sfumato.cli.settings import settings_of
+from sfumato.cli.settings import plain_value, settings_of
 from sfumato.errors import InputError, SfumatoError
 from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
@@ -154,6 +154,12 @@ _OPTION = re.compile(rf"--(set|categorical|identifying|publish|accept) {_VALUE}"
 OF_FILE = ("decimal", "thousands", "dates", "encoding", "separator", "header-line", "footer-lines", "missing")
 """Settings that speak of the whole file unless they name a column."""
 OF_COLUMN = ("decimal", "thousands", "dates", "unit", "missing")
+ASKED = {
+    "missing": ("This stands for a missing value", "such as -9"),
+    "domain": ("Lowest and highest value possible", "such as 0, 100"),
+}
+"""Settings that a field asks for where a problem leaves the value to the steward: its label and an example."""
+_LEFT_OPEN = re.compile(r"TEXT|NUMBER|LOW, ?HIGH|\[LOW, ?HIGH\]")
 _SAID = {
     "decimal": "“{}” stands before fractions",
     "thousands": "“{}” stands between thousands",
@@ -164,6 +170,7 @@ _SAID = {
     "header-line": "line {} names the columns",
     "footer-lines": "{} lines at the end are no records",
     "missing": "“{}” is a missing value",
+    "domain": "values lie within {}",
 }
 ACCEPTED = ("identifier", "free-text", "spellings")
 """Findings that stop a run until somebody says that they may stay."""
@@ -182,11 +189,18 @@ class Answer:
 
     option: str  # what it sets, as a policy calls it, or the kind or role of a column
     column: str  # whose values it is about; empty: the whole file's
-    value: str  # what is said; empty where the option says all
+    value: str | None  # what is said; empty where the option says all; None: a field asks for it
+
+    @property
+    def field(self) -> tuple[str, str] | None:
+        """Label and example of the field that asks for the value; None where a button says all."""
+        return ASKED[self.option] if self.value is None else None
 
     @property
     def label(self) -> str:
         """What the button says beside the question."""
+        if self.field:
+            return "Say so"
         return _OF_KIND[self.option] if self.option in _OF_KIND else _SAID[self.option].format(self.value)
 
     @property
@@ -240,18 +254,30 @@ def _of_setting(value: str) -> Answer | None:
             return Answer("numeric", column, "")
         case ("columns", _, str(column), "strays"), "missing":
             return Answer("strays-missing", column, "")
-        case ("columns", _, str(column), str(key)), text if key in OF_COLUMN and not text.startswith(
-            ("TEXT", "NUMBER")
-        ):
+        case ("columns", _, str(column), str(key)), text if _LEFT_OPEN.match(text):
+            return Answer(key, column, None) if key in ASKED else None
+        case ("columns", _, str(column), str(key)), text if key in OF_COLUMN:
             return Answer(key, column, text)
-        case ("source", str(key)), text if text and not text.startswith(("TEXT", "NUMBER")) and key in OF_FILE:
+        case ("source", str(key)), text if _LEFT_OPEN.match(text):
+            return Answer(key, "", None) if key in ASKED else None
+        case ("source", str(key)), text if text and key in OF_FILE:
             return Answer(key, "", text)
     return None
 
 
+def _limits(value: str) -> list[float]:
+    found = plain_value(f"[{value.strip().strip('[]')}]")
+    numbers = [one for one in found if type(one) in (int, float)] if isinstance(found, list) else []
+    if len(numbers) != 2 or len(found) != 2 or not numbers[0] < numbers[1]:
+        raise InputError("the range: write its lowest and highest value, such as 0, 100")
+    return numbers
+
+
 def answered(draft: Draft, answer: Answer) -> Draft:
     """Return the draft after an answer; ``InputError`` if it is none, ``PolicyError`` without the column."""
-    column, option, value = answer.column, answer.option, answer.value
+    column, option, value = answer.column, answer.option, answer.value or ""
+    if column and option == "domain":
+        return draft.with_setting(column, option, _limits(value))
     if option in ("categorical", "numeric"):
         return draft.with_setting(column, "kind", option)
     if option == "strays-missing":
@@ -297,6 +323,8 @@ def in_page_words(line: str) -> str:
         answer = _answer(found[1], found[2])
         if answer is None:
             return found[0]
+        if answer.field:
+            return f"“{answer.field[0]}”"
         return answer.label if "“" in answer.label else f"“{answer.label}”"
 
     if "sfumato " not in line and "--" not in line and " in Python " not in line:

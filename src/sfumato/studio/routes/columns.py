@@ -29,6 +29,7 @@ TAKEN_BACK = {
     "unit": "take back the unit",
     "strays": "take back that other texts are missing values",
     "missing": "take back what is a missing value",
+    "domain": "take back the range",
 }
 """Settings of a column by which somebody answered, and the button that asks again."""
 BANDS = ((1, 1, "1 (alone)"), (2, 4, "2 to 4"), (5, 19, "5 to 19"), (20, None, "20 and more"))
