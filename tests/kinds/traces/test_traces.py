@@ -433,3 +433,16 @@ def test_a_person_with_too_many_points_gets_a_sentence() -> None:
     frame = pl.DataFrame({"who": [1] * len(hours), "where": ["p0"] * len(hours), "when": hours})
     with pytest.raises(PolicyError, match="1 person with more than 10,000 points; read them with larger cells"):
         anonymize_traces(read(frame), TracePrivacy(1, 1))
+
+
+def test_a_refusal_says_whether_people_or_places_would_be_left() -> None:
+    # In each table two people are far apart from all others, in place and time.
+    apart = [("a", 52.1, 13.0, "2026-03-01 08:00"), ("b", -30.2, 100.0, "2026-11-02 14:00")]
+    near = [(name, 10.2, -70.0, "2026-06-02 10:00") for name in "cdefgh"]
+    frames = [pl.DataFrame(rows, ["who", "lat", "lon", "at"], orient="row") for rows in (apart, [*apart, *near])]
+    for frame, why in zip(
+        frames, ("nobody would keep a place or a time", "25% of the people would keep no point"), strict=True
+    ):
+        traces = read_traces(frame, person="who", latitude="lat", longitude="lon", time="at", zone="UTC")
+        with pytest.raises(UnsatisfiableError, match=why):
+            anonymize_traces(traces, TracePrivacy(2, 1), suppression_limit=0, seed=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
-from math import comb
+from math import comb, inf
 from typing import Annotated, Any
 
 import numpy as np
@@ -353,7 +353,7 @@ def solve_traces(
     table = PointTable.of(traces)
     effort = _STEPS // (int((traces.sizes ** min(model.l, 2)).sum()) + 1)
     is_coarser = model.c == 1 and len(allowed) > 1
-    found, least = list[tuple[float, TraceChoice, TraceLadder]](), traces.height
+    found, least = list[tuple[float, TraceChoice, TraceLadder]](), inf
     may_leave = limit * traces.height + 1e-9
     likely = _tried(table, demand, allowed, is_coarser and effort > 1, may_leave, progress)
     for _, grain, alive in likely[: max(1, min(effort, 6))]:
@@ -362,7 +362,7 @@ def solve_traces(
         ladder = TraceLadder.of(table, demand, usual, (_FEW_RUNGS if effort > _FEW_RUNGS else _RUNGS) * is_coarser)
         choice = ladder.choice(ladder.climb(items))
         gone = traces.height - len(choice.people(traces))
-        least = min(least, gone)
+        least = min(least, gone if choice.loss < 1 else inf)
         if gone <= may_leave and choice.loss < 1:
             found.append((choice.loss, choice, ladder))
     found.sort(key=lambda one: one[0])
@@ -420,15 +420,18 @@ def solve_among(
         best = whole.choice(np.array([one.item_of for one in choices])[which, np.arange(len(which))])
     gone = traces.height - len(best.people(traces))
     if gone > limit * traces.height + 1e-9 or best.loss == 1:
-        raise _unreached(model, gone / traces.height)
+        raise _unreached(model, gone / traces.height if best.loss < 1 else inf)
     return best
 
 
 def _unreached(model: TracePrivacy, gone: float) -> UnsatisfiableError:
-    return UnsatisfiableError(
-        f"{model} is not reached: {percent(gone, 3)} of the people would be left without a point, "
-        "or no place and time could be told; raise suppression-limit or C, or lower K or L"
+    """Say why nothing is published: the least share of people without a point, infinite where nobody keeps one."""
+    why = (
+        "nobody would keep a place or a time"
+        if gone == inf
+        else f"{percent(gone, 3)} of the people would keep no point"
     )
+    return UnsatisfiableError(f"{model} is not reached: {why}; raise suppression-limit or C, or lower K or L")
 
 
 def _tried(
