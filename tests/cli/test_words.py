@@ -148,7 +148,7 @@ def test_mistakes_are_named_after_the_options_and_come_all_at_once():
         {"k": 0, "l": 0.5, "others": ["t-closenes:t=0.1", "t-closeness:t"]},
         others="dorp",
         anonymizer="mondrain",
-        settings=[Setting(("source", "separator"), ";;", "--separator"), "policy.threads=0", "threads=2"],
+        settings=[Setting(("source", "separator"), ";;", "--separator"), "policy.threads=0", "mode=relaxed"],
         suppression=2.0,
     )
     problems = problems_of(said)

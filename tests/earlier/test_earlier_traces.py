@@ -1,4 +1,4 @@
-"""Traces that the last version published verify and open; made anew, they have the same bytes."""
+"""Traces that the last version published verify; made anew, they have the same bytes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.models.checks import promise_words
 
 MODELS = {"k": sf.traces.TracePrivacy(3, 2), "c": sf.traces.TracePrivacy(3, 2, 0.75)}
 ON_FILE = Path(__file__).with_name("traces")
@@ -31,11 +32,10 @@ def make(model: sf.traces.TracePrivacy, folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_traces_on_file_verify_and_open(name: str) -> None:
-    assert sf.verify(ON_FILE / name).ok
-    opened = sf.open_release(ON_FILE / name)
-    assert opened.models == (MODELS[name],)
-    assert opened.to_frame().height == pl.read_csv(ON_FILE / name / "traces.csv").height
+def test_traces_on_file_verify(name: str) -> None:
+    found = sf.verify(ON_FILE / name)
+    assert found.ok
+    assert promise_words(MODELS[name]) in [check.promise for check in found.checks]
 
 
 @pytest.mark.parametrize("name", MODELS)
