@@ -296,6 +296,45 @@ def test_the_levels_that_keep_the_promises_are_searched_and_drawn(studio):
     assert "100000" in studio.get("/compare").text
 
 
+def test_chosen_levels_are_published_exactly_or_refused_with_the_reason(studio):
+    studio.set_up(k="2")
+    assert studio.post("/compare/lattice").status_code == 200
+    found = studio.desk.jobs.wait(1, 120).result
+    names = [each["name"] for each in found["attributes"]]
+    before = studio.desk.head.number
+    # Not the one that the search would take.
+    levels = next(
+        each["levels"]
+        for each in found["known"]
+        if "satisfies" in each["state"] and each["levels"] != found["chosen"] and 0 in each["levels"][1:]
+    )
+    page = studio.get("/compare/node?" + "&".join(f"level-{at}={level}" for at, level in enumerate(levels))).text
+    assert 'id="publish-levels"' in page
+    sent = {"names": names, "levels": list(map(str, levels))}
+    assert studio.post("/compare/publish", **sent).status_code == 200
+    made = studio.desk.jobs.wait(2, 120)
+    assert made.state == "done", made.problems
+    published = sf.open_release(studio.desk.jobs.folder_of(2) / "release")
+    assert sf.verify(studio.desk.jobs.folder_of(2) / "release").ok
+    heights = [each["height"] for each in found["attributes"]]
+    for name, level, height in zip(names, levels, heights, strict=True):
+        shown = set(published.data[name].cast(str).to_list())
+        original = set(map(str, studio.desk.table.texts(name).to_list()))
+        assert (shown == {"*"}, shown == original) == (level == height, level == 0), name
+    assert studio.desk.staleness(made) == ""
+    # Values as they are break the promise: nothing is published, and the reason is said.
+    assert studio.post("/compare/publish", names=names, levels=["0"] * len(names)).status_code == 200
+    refused = studio.desk.jobs.wait(3, 120)
+    assert refused.state == "failed"
+    assert not (studio.desk.jobs.folder_of(3) / "release").exists()
+    assert "the promises do not hold on the given levels" in studio.get("/runs").text
+    for _ in range(2):
+        studio.post("/history/go", to="undo")
+    assert studio.desk.head.number == before
+    assert studio.post("/compare/publish", names=["age"], levels=["0"]).status_code == 422
+    assert studio.desk.head.number == before
+
+
 def test_runs_of_the_same_loss_and_risk_share_a_dot():
     from sfumato.studio.routes.compare import _dots
 

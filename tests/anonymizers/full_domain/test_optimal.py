@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import sfumato as sf
@@ -185,6 +185,33 @@ def test_what_is_said_of_every_node_is_true(drawn):
             assert naive.arithmetic(problem, satisfying[node]) >= search.loss - 1e-9
 
 
+@pytest.mark.parametrize("models", ["k=4", "k, distinct l", "k, t ordered"])
+@given(drawn=drawn_tables(), data=st.data())
+@quickly
+def test_given_levels_are_published_or_nothing_is(models, drawn, data):
+    # A column without any value has two levels.
+    assume(all(map(any, zip(*drawn.rows, strict=True))))
+    models, twins = MODELS[models]
+    problem = naive.Problem(naive.collapse(drawn.rows, drawn.ills), HIERARCHIES, twins, drawn.limit)
+    satisfying, table = naive.satisfying(problem), encoded(drawn)
+    levels = {name: data.draw(st.integers(0, 2)) for name in data.draw(st.sets(st.sampled_from(NAMES), min_size=1))}
+    allowed = [node for node in satisfying if levels.items() <= dict(zip(NAMES, node, strict=True)).items()]
+    given = Optimal(levels=levels, node_limit=data.draw(st.sampled_from([None, 30])))
+    if not allowed:
+        with pytest.raises(sf.UnsatisfiableError):
+            given.solve(Problem(table, models, drawn.limit))
+        return
+    search = given.search(Problem(table, models, drawn.limit))
+    assert search.chosen in allowed
+    assert search.count(NodeState.NOT_BETTER) == 0
+    best = min(naive.arithmetic(problem, satisfying[node]) for node in allowed)
+    assert naive.arithmetic(problem, satisfying[search.chosen]) == pytest.approx(best, abs=1e-9)
+    found = solve(table, models, drawn.limit, given)
+    shown = ", ".join(f"{name} {level}" for name, level in zip(NAMES, search.chosen, strict=True))
+    assert found is not None
+    assert f"Levels: {shown}." in found[2].notes
+
+
 @pytest.mark.parametrize("optimal", [Optimal(), Optimal(objective="average-class-size"), Optimal(local_recoding=True)])
 @given(drawn=drawn_tables(), data=st.data())
 @quickly
@@ -339,6 +366,14 @@ def test_options_are_checked_together():
         Optimal(objective="discernibility", mean="geometric")
     with pytest.raises(sf.PolicyError, match="objective of cells"):
         Optimal(objective="average-class-size", local_recoding=True)
+    with pytest.raises(sf.PolicyError, match=r"whole number.*\n.*leave out levels"):
+        Optimal(levels={"town": 1.5}, local_recoding=True)  # type: ignore[dict-item]
+    table = encoded(Drawn([("a", "x", "1980")] * 3, [1, 1, 1], 0))
+    with pytest.raises(sf.PolicyError, match=r"'town' has the levels 0 to 3.*\n.*'king' is not a quasi-identifying"):
+        Optimal(levels={"town": 4, "king": 0}).solve(Problem(table, [sf.KAnonymity(2)]))
+    lone = encoded(Drawn([("a", "x", "1980"), ("b", "x", "1980")], [1, 1], 0))
+    with pytest.raises(sf.UnsatisfiableError, match="at least 2 records would have to be left out, and 0 may be"):
+        Optimal(levels={"town": 0, "job": 0, "year": 0}).solve(Problem(lone, [sf.KAnonymity(2)]))
 
 
 COLUMNS = [

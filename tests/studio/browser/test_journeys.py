@@ -105,6 +105,28 @@ def test_what_cannot_be_met_is_relaxed_by_a_button(serve, watched, table, tmp_pa
     page.get_by_text("✓ verified").wait_for(timeout=MINUTE)
 
 
+def test_a_choice_of_levels_is_published_by_a_button_or_refused(serve, watched, table, tmp_path):
+    one = watched(serve(str(table), "--project", str(tmp_path / "project")))
+    page = one.page
+    give_roles(page)
+    promise_k(page, 2)
+    go(page, "Compare")
+    page.locator("#lattice").click()
+    page.locator("svg.lattice .minimal").first.wait_for(timeout=60_000)
+    page.locator("svg.lattice rect").click()
+    page.get_by_role("button", name="Publish these levels").wait_for()
+    assert one.axe() == []
+    page.locator("#publish-levels").click()
+    page.wait_for_url("**/runs")
+    page.get_by_text("#2 ✓ verified").wait_for(timeout=60_000)
+    go(page, "Compare")
+    page.locator("#show-node").click()
+    page.get_by_text("breaks them").first.wait_for()
+    page.locator("#publish-levels").click()
+    page.get_by_text("do not hold on the given levels").wait_for(timeout=60_000)
+    assert one.axe() == []
+
+
 def test_a_recipient_recounts(serve, watched, table, tmp_path):
     schema = sf.Schema(quasi_identifying=["age", "sex"], sensitive=["sick"], others="drop")
     sf.anonymize(sf.read_table(table, schema), sf.KAnonymity(3)).save(tmp_path / "release")

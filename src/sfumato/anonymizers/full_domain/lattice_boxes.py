@@ -39,12 +39,14 @@ many where they do not, and only counting gains. Found by trying."""
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SearchProblem:
-    """What a search is about: records (on the bottom of the lattice), models and objective."""
+    """What a search is about: records (on the bottom of the lattice), models, objective, and between which nodes."""
 
     records: WeightedRecords
     tables: LevelTables
     rule: SuppressionRule
     loss: NodeLoss
+    low: Levels
+    high: Levels
 
     def count(self, levels: Levels, records: WeightedRecords, groups: Grouping) -> CountedNode:
         """Decide what becomes of the classes of a node."""
@@ -198,7 +200,7 @@ class _SearchState:
     def descend(self, box: _Box) -> None:
         """Step from the top down to better and better solutions, on at most half of the budget."""
         while box.node.outcome.holds:
-            places = [place for place, level in enumerate(box.high) if level > 0]
+            places = [place for place, level in enumerate(box.high) if level > box.low[place]]
             below = [self._step_down(box, place) for place in places if not self.spent(0.5)]
             better = [lower for lower in below if lower is not None and self._improves(lower, box)]
             if not better:
@@ -238,10 +240,9 @@ def search_boxes(
     with the lowest bound is opened next, so that the lowest of all open boxes bounds everything not yet seen. Cost O(m
     · changed attributes) for each evaluated node.
     """
-    heights = ground.tables.heights
     under_way = _SearchState(ground, budget, interesting, ground.loss.cut(interesting))
-    groups = group_weighted(ground.records, ground.tables, heights)
-    whole = under_way.judged_box((0,) * len(heights), ground.count(heights, ground.records, groups), None)
+    groups = group_weighted(ground.records, ground.tables, ground.high)
+    whole = under_way.judged_box(ground.low, ground.count(ground.high, ground.records, groups), None)
     if whole is not None:
         under_way.push(whole)
         if budget.limited:

@@ -11,7 +11,7 @@ import heapq
 import math
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar, Literal
 
@@ -58,9 +58,9 @@ from sfumato.anonymizers.full_domain.losses import (
 from sfumato.anonymizers.full_domain.suppression import RegionPeople, by_region, suppression_rule
 from sfumato.anonymizers.protocol import ModelsApart, Problem
 from sfumato.classes.partition import Partition
-from sfumato.errors import UnsatisfiableError
+from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.hierarchy.lattice_search import Lattice, LatticeSearch, Levels
-from sfumato.numbers import figure
+from sfumato.numbers import counted, figure
 from sfumato.options import Checked, Limit
 
 _Codes = NDArray[np.unsignedinteger]
@@ -122,6 +122,9 @@ class Optimal(Checked):
         rising order of their cost, and each takes the records that make up classes there and that no cheaper node has
         taken; what is left in the end joins the classes that it makes dearer by the least. Only with an objective of
         cells; not proven to be the best.
+    levels
+        The level that a column must be published on, for each name; those that are not named are searched. If all are
+        named, that node alone is published, or nothing.
 
     Raises
     ------
@@ -160,6 +163,7 @@ class Optimal(Checked):
     node_limit: Annotated[int, Limit(0, above=True)] | None = None
     local_recoding: bool = False
     label: str | None = None
+    levels: Mapping[str, int] | None = field(default=None, hash=False)
 
     @property
     def aggregates(self) -> bool:
@@ -177,6 +181,7 @@ class Optimal(Checked):
         return not self.local_recoding
 
     def _mistakes(self) -> Iterator[str]:
+        yield from _level_problems(self)
         if reason := _NO_OBJECTIVES.get(str(self.objective)):
             yield f"optimal: {self.objective!r} is no objective here: {reason}"
         if (self.objective == "classification") != (self.label is not None):
@@ -237,6 +242,9 @@ class Optimal(Checked):
         problem = by_region(problem)
         domains = domain_levels(problem.table)
         found = self._found(problem, self._ground(problem, domains)[0])
+        if self.levels:
+            # Nodes on other levels were not looked at.
+            found = replace(found, proven=False)
         names = tuple(domain.attribute.name for domain in domains)
         return as_lattice_search(found, lattice_of(domains), names, _measure(self))
 
@@ -244,7 +252,7 @@ class Optimal(Checked):
         lattice = Lattice(ground.tables.heights)
         found = search_boxes(ground, self._budget(lattice), progress_of(problem, ground))
         if found.best is None:
-            raise unsatisfiable(problem, found)
+            raise unsatisfiable(problem, found, given=bool(self.levels))
         return found
 
     def _ground(self, problem: Problem, domains: tuple[DomainLevels, ...]) -> tuple[SearchProblem, Numbers]:
@@ -263,7 +271,7 @@ class Optimal(Checked):
             assert isinstance(loss, CellLoss)
             loss = Payout(game, loss, len(codes))
             rule = replace(rule, worth=loss)
-        return SearchProblem(records, tables, rule, loss), record_of
+        return SearchProblem(records, tables, rule, loss, *_corners(self.levels or {}, domains)), record_of
 
     def _loss(
         self, domains: tuple[DomainLevels, ...], tables: LevelTables, codes: _Codes, smallest: int, limit: int
@@ -291,12 +299,43 @@ def progress_of(problem: Problem, ground: SearchProblem) -> Callable[[int], None
     return lambda done: problem.progress("searching the lattice", done, lattice.size)
 
 
-def unsatisfiable(problem: Problem, found: SearchResult) -> UnsatisfiableError:
+def _level_problems(options: Optimal) -> Iterator[str]:
+    given = options.levels
+    if given is None:
+        return
+    if not isinstance(given, Mapping) or not all(type(level) is int and level >= 0 for level in given.values()):
+        yield f"{options.name}: levels must be a whole number of at least 0 for the name of each column"
+    if options.local_recoding is True:
+        yield f"{options.name}: with local_recoding classes have levels of their own; leave out levels"
+
+
+def _corners(given: Mapping[str, int], domains: tuple[DomainLevels, ...]) -> tuple[Levels, Levels]:
+    """Return the lowest and the highest node that has the given levels."""
+    heights = {domain.attribute.name: domain.height for domain in domains}
+    problems = [
+        f"levels: {name!r} is not a quasi-identifying column"
+        if name not in heights
+        else f"levels: {name!r} has the levels 0 to {heights[name]}"
+        for name, level in given.items()
+        if level > heights.get(name, -1)
+    ]
+    raise_all(PolicyError, problems)
+    return tuple(given.get(name, 0) for name in heights), tuple(given.get(name, top) for name, top in heights.items())
+
+
+def unsatisfiable(problem: Problem, found: SearchResult, *, given: bool = False) -> UnsatisfiableError:
     """Say why there is no solution: the models' own words, when not even all records as one class satisfy them."""
     try:
         feasible(problem, may_leave_out=False)
     except UnsatisfiableError as error:
         return UnsatisfiableError(*error.problems)
+    if given:
+        fewest = min(node.suppressed for node in found.evaluated)
+        return UnsatisfiableError(
+            f"levels: the promises do not hold on the given levels; at least {counted(fewest, 'record')} would have to "
+            f"be left out, and {problem.suppression_limit:,} may be. Take coarser levels, raise the suppression limit "
+            "or lower the models' parameters"
+        )
     return UnsatisfiableError(f"none of the {len(found.evaluated)} nodes that were counted is a solution")
 
 
@@ -323,13 +362,14 @@ def _notes(options: Optimal, domains: tuple[DomainLevels, ...], found: SearchRes
     assert best.value is not None
     levels = ", ".join(f"{domain.attribute.name} {level}" for domain, level in zip(domains, best.levels, strict=True))
     measure = _measure(options)
-    counted = f"{len(found.evaluated):,} of {lattice_of(domains).size:,} nodes of the lattice were counted"
+    looked = f"{len(found.evaluated):,} of {lattice_of(domains).size:,} nodes of the lattice were counted"
+    node = "node with the given levels" if options.levels else "node"
     if found.proven:
-        proof = f"{counted}; it is proven that no node loses less ({measure}: {figure(best.value)})."
+        proof = f"{looked}; it is proven that no {node} loses less ({measure}: {figure(best.value)})."
     else:
         proof = (
-            f"{counted}, then the search ended at its limit; the node is not proven to be the best. It loses "
-            f"{figure(best.value)} ({measure}), and no node can lose less than {figure(found.bound)}: none is better "
+            f"{looked}, then the search ended at its limit; the node is not proven to be the best. It loses "
+            f"{figure(best.value)} ({measure}), and no {node} can lose less than {figure(found.bound)}: none is better "
             f"by more than {figure(best.value - found.bound)}."
         )
     return (f"Levels: {levels}.", proof)
@@ -361,8 +401,8 @@ class Heuristic(Optimal):
         Seconds after which the search ends with the best that it has; what comes out then depends on the machine.
     node_limit
         Nodes after which it ends; 1,000 where neither limit is given.
-    local_recoding
-        Must stay false.
+    local_recoding, levels
+        Must stay as they are.
     strategy
         ``"top-down"``: from the top, always on below the best node whose neighbours below are not all known.
         ``"bottom-up"``: from the bottom, always on above the node that is the best solution, or suppresses least.
@@ -395,6 +435,8 @@ class Heuristic(Optimal):
         yield from super()._mistakes()
         if self.local_recoding is True:
             yield "heuristic: local_recoding belongs to optimal; leave it out"
+        if self.levels is not None:
+            yield "heuristic: levels belong to optimal; leave them out"
 
     def _found(self, problem: Problem, ground: SearchProblem) -> SearchResult:
         unlimited = self.node_limit is None and self.time_limit is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from starlette.datastructures import FormData
@@ -15,7 +16,7 @@ from sfumato.evaluation.preview import ClassSizes
 from sfumato.studio.desk import Desk
 from sfumato.studio.draft import Draft
 from sfumato.studio.forms import method_names
-from sfumato.studio.jobs import FAILED, Job, compare_order, lattice_order
+from sfumato.studio.jobs import FAILED, Job, compare_order, lattice_order, release_order
 from sfumato.studio.pages import Scatter, answering, desk_of, fragment, page, page_entry, reading, text, whole
 from sfumato.studio.routes.columns import BRANCHED, asked_k
 
@@ -156,6 +157,26 @@ def look_at_levels(request: Request, sent: FormData) -> str:
     return BRANCHED if branches else "Columns counts classes on these levels now. Nothing is published by it."
 
 
+def publish_levels(request: Request, sent: FormData) -> str:
+    """Make a choice of levels the setup, and run it: it is published if every promise holds on it, or nothing is."""
+    desk, names = desk_of(request), list(map(str, sent.getlist("names")))
+    levels = {name: whole(str(its), name) for name, its in zip(names, sent.getlist("levels"), strict=True)}
+    if desk.project.is_another:
+        raise InputError("the table has changed on disk since it was opened; stop the studio and open it again")
+    if set(levels) != set(desk.draft.of_role("quasi-identifying")):
+        raise InputError("levels: the columns have changed since; search the levels again")
+
+    def changed(draft: Draft) -> Draft:
+        return draft.with_rest("anonymizer", {"name": "optimal", "levels": levels})
+
+    before = desk.project.history.entry(page_entry(sent))
+    order = release_order(desk.project, replace(before, draft=changed(before.draft)), "these levels")
+    entry, branches = desk.change(before.number, changed)
+    desk.jobs.add(lambda number, folder: replace(order(number, folder), entry=entry.number))
+    said = "These levels are the setup now. They are published if every promise holds on them; else nothing is."
+    return f"{said} {BRANCHED}" if branches else said
+
+
 def _rows(job: Job) -> list[Mapping[str, Any]]:
     return [row for row in job.result if isinstance(row, Mapping)] if isinstance(job.result, list) else []
 
@@ -213,5 +234,6 @@ ROUTES = [
     Route("/compare/lattice", answering(search), methods=["POST"]),
     Route("/compare/node", reading(node)),
     Route("/compare/levels", answering(look_at_levels), methods=["POST"]),
+    Route("/compare/publish", answering(publish_levels), methods=["POST"]),
     Route("/compare/take", answering(take), methods=["POST"]),
 ]
