@@ -22,7 +22,7 @@ _MAKE = """
 import sys
 import sfumato as sf
 from sfumato.engines.disk import dealing
-from sfumato.policy.people import People
+from sfumato.policy.parts import People
 source, folder, part, k, *names = sys.argv[1:]
 dealing.PART = int(part)
 schema = sf.Schema(quasi_identifying=names, others="drop")

@@ -37,7 +37,8 @@ __all__ = sorted(_HOME_OF)
 def __getattr__(name: str) -> Any:
     if name in _HOME_OF:
         home = _HOME_OF[name]
-        return import_module(f"{__name__}.{name}") if home == __name__ else getattr(import_module(home), name)
+        value = import_module(f"{__name__}.{name}") if home == __name__ else getattr(import_module(home), name)
+        return globals().setdefault(name, value)  # so that it is looked for once
     from sfumato.former_names import MOVED, former_name
 
     if name not in MOVED:

@@ -87,7 +87,7 @@ from sfumato.models import SubsetKAnonymity as SubsetKAnonymity
 from sfumato.models import TCloseness as TCloseness
 from sfumato.models import WildcardKAnonymity as WildcardKAnonymity
 from sfumato.papers.reproduce import reproduce as reproduce
-from sfumato.policy.people import People as People
+from sfumato.policy.parts import People as People
 from sfumato.policy.policy import Policy as Policy
 from sfumato.recoding import Recoding as Recoding
 from sfumato.release.anonymize import anonymize as anonymize

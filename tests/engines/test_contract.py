@@ -12,7 +12,7 @@ import pytest
 import sfumato as sf
 from engines.test_disk import MODELS, TOWN_SCHEMA, content, policy_of
 from golden.made_tables import town
-from sfumato.policy.people import People
+from sfumato.policy.parts import People
 
 ENGINES: dict[str, Callable[..., Any]] = {"disk": sf.anonymize_on_disk, "spark": sf.anonymize_on_spark}
 BOTH = pytest.mark.parametrize("engine", ENGINES)

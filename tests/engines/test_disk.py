@@ -28,7 +28,7 @@ from guarantees.tables import Drawn, tables
 from sfumato.anonymizers import mondrian as mondrian
 from sfumato.engines import disk
 from sfumato.errors import SfumatoError
-from sfumato.policy.people import People
+from sfumato.policy.parts import People
 from sfumato.published.checks import parts as checks_in_parts
 from sfumato.release.on_disk import not_on_disk
 from sfumato.table.large import batches, coding, memory
@@ -240,7 +240,7 @@ def test_spilled_files_are_private_and_go_with_the_run(
 KILL = """
 import os, signal, sys
 import sfumato as sf
-from sfumato.policy.people import People
+from sfumato.policy.parts import People
 def kill(what, done, total):
     if what == "writing":
         os.kill(os.getpid(), signal.SIGKILL)
@@ -265,7 +265,7 @@ def test_the_next_run_takes_away_what_a_killed_one_left(town_file: Path, tmp_pat
 FULL = """
 import resource, sys
 import sfumato as sf
-from sfumato.policy.people import People
+from sfumato.policy.parts import People
 schema = sf.Schema(quasi_identifying=["age", "zip"], others="drop")
 policy = sf.Policy.of(schema, [sf.KAnonymity(5)], sf.Mondrian(), sf.Recoding(), 0.0, 0, People())
 make = sf.anonymize_on_disk

@@ -17,7 +17,7 @@ import sfumato as sf
 from golden.made_tables import town
 from sfumato.engines import disk
 from sfumato.errors import SfumatoError
-from sfumato.policy.people import People
+from sfumato.policy.parts import People
 from sfumato.table.large import batches, coding
 
 QUASI = ["age", "wage", "zip", "job"]

@@ -18,7 +18,7 @@ from golden.made_tables import town
 from golden.runs import ANONYMIZED
 from guarantees.tables import Drawn, tables
 from sfumato.engines import disk
-from sfumato.policy.people import People
+from sfumato.policy.parts import People
 
 __all__ = ["_small_pieces", "pieces_of_a_town"]
 

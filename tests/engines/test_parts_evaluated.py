@@ -11,7 +11,7 @@ import pytest
 import sfumato as sf
 from golden.made_tables import town
 from sfumato.engines import disk
-from sfumato.policy.people import People
+from sfumato.policy.parts import People
 from sfumato.table.large import memory
 
 SCHEMA = sf.Schema(quasi_identifying=["age", "wage", "zip", "job"], sensitive=["disease"], others="drop")

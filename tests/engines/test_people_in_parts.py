@@ -23,7 +23,7 @@ from sfumato.cli.app import app
 from sfumato.engines import disk
 from sfumato.errors import PolicyError
 from sfumato.models.checks import Outcome
-from sfumato.policy.people import People
+from sfumato.policy.parts import People
 from sfumato.table.large import coding as people_on_disk
 from sfumato.table.large.coding import KeyFiles
 from sfumato.table.person_keys import as_they_appear, number_people

@@ -19,8 +19,7 @@ from golden.runs import ANONYMIZED
 from guarantees.tables import Drawn, tables
 from sfumato.engines import disk
 from sfumato.errors import SfumatoError
-from sfumato.policy.parts import Wish
-from sfumato.policy.people import People
+from sfumato.policy.parts import People, Wish
 
 __all__ = ["_small_pieces", "pieces_of_a_town"]
 

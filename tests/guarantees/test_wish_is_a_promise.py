@@ -23,7 +23,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.anonymizers import ANONYMIZERS
-from sfumato.policy.people import People
+from sfumato.policy.parts import People
 from sfumato.published.checks import generalized
 from sfumato.release import people as people_behind
 

@@ -27,7 +27,7 @@ import sfumato as sf
 from series.tables import SCHEMA, people
 from sfumato.engines import disk
 from sfumato.kinds.private.make import opendp
-from sfumato.policy.people import People
+from sfumato.policy.parts import People
 from sfumato.release.on_spark import anonymize_on_spark
 from sfumato.studio.routes.sign import copy_release
 from sfumato.table.sources.spark_server import client

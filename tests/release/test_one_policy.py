@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.policy.columns import column_contradictions
+from sfumato.policy.parts import column_contradictions
 
 COLUMNS = {"quasi-identifying": ["age", "sex"], "sensitive": ["disease"]}
 FRAME = pl.DataFrame(

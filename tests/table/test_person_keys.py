@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import sfumato as sf
 from naive.person_keys import spelling
 from sfumato.cli.app import app
-from sfumato.policy.columns import policy_columns
+from sfumato.policy.parts import policy_columns
 from sfumato.series.people import tags_of
 from sfumato.table.large.coding import KeyFiles
 from sfumato.table.person_keys import KINDS, _folded, folded

@@ -28,7 +28,7 @@ from sfumato.kernels.mondrian.mondrian import classes_hold, narrow_ranges, narro
 from sfumato.kernels.predicates import RuleArrays
 from sfumato.kernels.types import SET, Space
 from sfumato.models.compiled import among
-from sfumato.models.rule_traits import implied_size, relative, ruled
+from sfumato.models.protocol import implied_size, relative, ruled
 from sfumato.options import Checked
 from sfumato.parallel import each, thread_pool
 from sfumato.randomness import permutation

@@ -48,7 +48,7 @@ from sfumato.evaluation.utility.joint import Original
 from sfumato.former import FormerCompare, refuse_others, value_of_call, varied_of_call, warn
 from sfumato.models.protocol import PrivacyModel
 from sfumato.parallel import Once
-from sfumato.policy.people import People
+from sfumato.policy.parts import People
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, beating, shown, thread_count
 from sfumato.randomness import seed_problems

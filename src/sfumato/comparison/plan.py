@@ -25,7 +25,7 @@ from sfumato.models import KAnonymity
 from sfumato.models.protocol import PrivacyModel
 from sfumato.numbers import figure, percent
 from sfumato.parallel import Once
-from sfumato.policy.people import People
+from sfumato.policy.parts import People
 from sfumato.progress import Progress
 from sfumato.randomness import permutation
 from sfumato.recoding import Recoding

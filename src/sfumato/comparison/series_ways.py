@@ -12,7 +12,7 @@ import polars as pl
 from sfumato.errors import InputError, PolicyError, SfumatoError, UnsatisfiableError, raise_all
 from sfumato.evaluation.losses import measure
 from sfumato.numbers import counted, percent
-from sfumato.policy.columns import policy_columns
+from sfumato.policy.parts import policy_columns
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, silent
 from sfumato.series.acceptable import key_of_series

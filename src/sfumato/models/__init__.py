@@ -58,7 +58,7 @@ _PLACES = class_places(MODELS)
 def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return loaded(_PLACES[name])
+    return globals().setdefault(name, loaded(_PLACES[name]))
 
 
 def promisable(subject: Subject) -> tuple[str, ...]:

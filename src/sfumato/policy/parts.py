@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from sfumato.errors import PolicyError, raise_all
-from sfumato.policy.entries import AlsoWritten, HierarchyEntry, PolicyPart, problems_reported, published_hierarchy
+from sfumato.errors import PolicyError, SfumatoError, raise_all
+from sfumato.options import Checked, Limit
+from sfumato.policy.entries import (
+    AlsoWritten,
+    HierarchyEntry,
+    PolicyPart,
+    as_json,
+    described_as_mapping,
+    described_hierarchy,
+    describing,
+    lists_values,
+    problems_reported,
+    published_hierarchy,
+)
 from sfumato.table.person_keys import PersonKey, as_person_key, key_columns
-from sfumato.table.schema import Attribute, Kind, Others
+from sfumato.table.schema import Attribute, Kind, Others, Schema
 from sfumato.table.sources.protocol import CsvFormat, Place
 from sfumato.table.written_forms import WrittenForm
 
@@ -603,3 +616,138 @@ def _short(columns: Mapping[str, Column]) -> list[str] | dict[str, Any]:
         for name, column in columns.items()
     }
     return settings if any(settings.values()) else list(settings)
+
+
+@dataclass(frozen=True)
+class People(Checked):
+    """What is done about people who have several records; the schema's `person` says who they are.
+
+    Parameters
+    ----------
+    rows
+        ``"together"``: all records of a person share one class, so that knowing several of them finds no more than
+        that class. ``"apart"``: they may lie in different classes, which loses less; whoever knows several records of
+        somebody can intersect their classes, and the report says how few people are left then. ``"household"``: each
+        key is a household, and its records are its members. Households of one size are published alike, member by
+        member, so that whoever knows all members of one is left with as many households as a class has.
+    pseudonyms
+        Where it stands which records of a class are of one person. ``"audit"``: only in the steward's audit file.
+        ``"published"``: in a column of the release, numbered afresh and at random in every class, for studies that need
+        a person's records together. The release can then be recounted by everybody; and whoever knows some sensitive
+        values of a person may find the person's others.
+    all_records_k
+        With rows apart: how many people must be left, at least, to somebody who knows all records of a person. Who
+        would be among fewer is suppressed.
+    known_values
+        With published pseudonyms: how many sensitive values of a person somebody knows who looks for that person.
+    fingerprint_k
+        With published pseudonyms: how many people of a class must have, at least, any `known_values` values of one
+        attribute that somebody in it has. Who would be among fewer is suppressed.
+    keyless
+        What happens to records without a value in the person column. ``"alone"``: each is a person of its own, and the
+        report counts them. ``"refuse"``: there is no release.
+
+    Raises
+    ------
+    PolicyError
+        With every setting that is out of range, or means nothing beside the others.
+    """
+
+    name: ClassVar[str] = "people"
+
+    rows: Literal["together", "apart", "household"] = "together"
+    pseudonyms: Literal["audit", "published"] = "audit"
+    all_records_k: Annotated[int, Limit(1)] | None = None
+    known_values: Annotated[int, Limit(1, 3)] = 1
+    fingerprint_k: Annotated[int, Limit(1)] | None = None
+    keyless: Literal["alone", "refuse"] = "alone"
+
+    def _mistakes(self) -> Iterator[str]:
+        if self.all_records_k is not None and self.rows != "apart":
+            yield "people: all_records_k says something of rows apart alone; together they share one class"
+        for name, default in (("known_values", 1), ("fingerprint_k", None)):
+            if self.pseudonyms != "published" and getattr(self, name) != default:
+                yield f"people: {name} says something of pseudonyms='published' alone"
+        if self.rows == "household" and self.pseudonyms == "published":
+            yield "people: rows='household' publishes no pseudonyms; leave them out"
+
+
+_ADVICE = "read the table with sfumato.read_table(source, policy)"
+
+
+def policy_columns(schema: Schema) -> Columns:
+    """Describe the roles and settings of a schema; ``PolicyError`` when it has settings that no policy can hold."""
+    columns = {
+        "identifying": schema.identifying,
+        "quasi-identifying": _described(schema.quasi_identifying),
+        "sensitive": _described(schema.sensitive),
+        "insensitive": schema.insensitive,
+        "others": schema.others,
+        "person": schema.person,
+        "wished-k": schema.wished_k,
+        "wished-l": schema.wished_l,
+        "publish": schema.publish,
+        "key-form": schema.key_form,
+        "accept": schema.accept,
+    }
+    with describing("columns"):
+        return Columns.model_validate_json(as_json(columns))
+
+
+def column_contradictions(columns: Columns, schema: Schema) -> Iterator[str]:
+    """Name every role and setting that differs between a policy and a table; the order of columns counts."""
+    read = policy_columns(schema)
+    for role, found in (("quasi_identifying", read.quasi_identifying), ("sensitive", read.sensitive)):
+        named: Mapping[str, Column] = getattr(columns, role)
+        if list(named) != list(found) and (role == "quasi_identifying" or set(named) != set(found)):
+            yield _other_names(role, list(named), list(found))
+        yield from (
+            f"columns.{role.replace('_', '-')}, column {name!r}: the policy has other settings than those that the "
+            f"table was read with; {_ADVICE}"
+            for name in named
+            if name in found and not _alike(named[name], found[name])
+        )
+    for role in ("person", "wished_k", "wished_l", "key_form"):
+        here, there = getattr(columns, role), getattr(read, role)
+        if here != there:
+            yield _other_names(role, *(list(key_columns(name)) for name in (here, there)))
+    if set(columns.publish) != set(read.publish):
+        yield _other_names("publish", list(columns.publish), list(read.publish))
+    known, kept = set(columns.unprotected), set(read.insensitive)
+    if not (known <= kept if columns.others == "keep" else known == kept):
+        yield _other_names("insensitive", list(columns.insensitive), list(read.insensitive))
+
+
+def _described(attributes: Mapping[str, Attribute]) -> dict[str, Any]:
+    return {
+        name: {
+            **described_as_mapping(attribute),
+            **({"hierarchy": described_hierarchy(attribute.hierarchy)} if attribute.hierarchy else {}),
+        }
+        for name, attribute in attributes.items()
+    }
+
+
+def _other_names(role: str, in_policy: list[str], read: list[str]) -> str:
+    policy, table = (", ".join(map(repr, names)) or "none" for names in (in_policy, read))
+    return f"columns.{role.replace('_', '-')}: the policy names {policy}, the table was read with {table}; {_ADVICE}"
+
+
+def _alike(column: Column, read: Column) -> bool:
+    """Tell whether a column was read as a policy says; settings that were withheld do not count."""
+    settings = [(each.kind, each.weight, each.spellings, each.written()) for each in (column, read)]
+    if settings[0] != settings[1]:
+        return False
+    if column.domain != read.domain and not (column.domain_withheld and read.domain is not None):
+        return False
+    return column.hierarchy == read.hierarchy or _same_values(column.hierarchy, read.hierarchy)
+
+
+def _same_values(value: Any, read: Any) -> bool:
+    """Compare two hierarchies that list values; either may be in a file."""
+    if value is None or read is None or not (lists_values(value) and lists_values(read)):
+        return False
+    try:
+        return value.kind == "withheld" or bool(value.build() == read.build())
+    except SfumatoError:
+        return False

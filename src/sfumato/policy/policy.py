@@ -23,7 +23,6 @@ from sfumato.anonymizers.protocol import Anonymizer, Publisher
 from sfumato.errors import PolicyError, SfumatoError, raise_all
 from sfumato.models import MODELS
 from sfumato.models.protocol import PrivacyModel
-from sfumato.policy.columns import policy_columns
 from sfumato.policy.entries import (
     LazyEntries,
     PolicyPart,
@@ -37,8 +36,7 @@ from sfumato.policy.entries import (
     spelled_out,
 )
 from sfumato.policy.mistakes import KeyPath, Mistake, spell
-from sfumato.policy.parts import Column, Columns, Context, Source, Subset, TableOutput, Wish
-from sfumato.policy.people import People
+from sfumato.policy.parts import Column, Columns, Context, People, Source, Subset, TableOutput, Wish, policy_columns
 from sfumato.policy.whole_policy import WholePolicy
 from sfumato.recoding import Recoding
 from sfumato.registry import Registry

@@ -29,7 +29,7 @@ from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import least_class_size, limits_of_values, of_population, smallest_allowed
 from sfumato.models.sensitive import WholeTableModel, whole_table_models
 from sfumato.parallel import both, worth_starting
-from sfumato.policy.people import People
+from sfumato.policy.parts import People
 from sfumato.policy.policy import Policy, Withstand
 from sfumato.progress import beating, shown
 from sfumato.published import PublishedTable

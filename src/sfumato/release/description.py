@@ -19,8 +19,7 @@ from sfumato.recoding.notation import CELLS, Cells
 from sfumato.registry import OWN_KINDS
 from sfumato.release.formulas import escaped_rows
 from sfumato.release.transaction import MARK
-from sfumato.settings import plain_setting
-from sfumato.table.schema import Attribute, Kind
+from sfumato.table.schema import Attribute, Kind, plain_setting
 
 FORMAT = 2
 FORMAT_OF_PEOPLE = 3

@@ -31,8 +31,7 @@ from sfumato.models.checks import Outcome
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import limits_of_values, of_population, says, smallest_allowed
 from sfumato.models.sensitive import whole_table_models
-from sfumato.policy.parts import Wish
-from sfumato.policy.people import People
+from sfumato.policy.parts import People, Wish
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, silent, thread_count
 from sfumato.published import KINDS, BucketizedTables, PublishedTable

@@ -12,7 +12,7 @@ from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError
 from sfumato.hierarchy.lattice_search import LatticeSearch
 from sfumato.models.protocol import PrivacyModel
-from sfumato.policy.people import People
+from sfumato.policy.parts import People
 from sfumato.policy.policy import Policy
 from sfumato.progress import beating, shown
 from sfumato.release.anonymize import people_behind, rows_and_population

@@ -24,13 +24,10 @@ from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
 from sfumato.findings.answers import OpenFindings, ReadTable, remarks_on, severe_findings, wrong_answers
 from sfumato.findings.review import Finding, Severity
 from sfumato.models.checks import promise_words
-from sfumato.models.protocol import PrivacyModel, Rule
-from sfumato.models.rule_traits import TRAITS
+from sfumato.models.protocol import TRAITS, PrivacyModel, Rule
 from sfumato.models.says import about_values, of_population, says
 from sfumato.models.sensitive import compared_with_original, whole_table_models
-from sfumato.policy.columns import column_contradictions
-from sfumato.policy.parts import Wish
-from sfumato.policy.people import People
+from sfumato.policy.parts import People, Wish, column_contradictions
 from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy, Withstand, anonymizer_entry
 from sfumato.progress import thread_count
 from sfumato.published.checks.generalized import columns_without_promise

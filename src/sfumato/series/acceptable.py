@@ -13,9 +13,7 @@ from sfumato.hierarchy import Groups, HierarchyTable
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import DistinctLDiversity, ProbabilisticLDiversity
 from sfumato.models.says import least_class_size, says
-from sfumato.policy.columns import policy_columns
-from sfumato.policy.parts import Column
-from sfumato.policy.people import People
+from sfumato.policy.parts import Column, People, policy_columns
 from sfumato.policy.policy import FORMER_ANONYMIZER, Policy
 from sfumato.release.folding import anonymizer_problems
 from sfumato.release.task import AUTO

@@ -26,7 +26,7 @@ from sfumato.errors import InputError, PolicyError
 from sfumato.kernels.series.meeting import Lists, Pairs, Ways, rows_in_both, rows_on_ways
 from sfumato.models.says import least_class_size
 from sfumato.numbers import counted
-from sfumato.policy.columns import policy_columns
+from sfumato.policy.parts import policy_columns
 from sfumato.policy.policy import Policy
 from sfumato.recoding.notation import STAR
 from sfumato.recoding.parsing import split_set, written_ends

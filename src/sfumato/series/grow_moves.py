@@ -30,8 +30,7 @@ from sfumato.kernels.series.growing import (
 )
 from sfumato.kernels.types import NUMERIC, SET, TREE
 from sfumato.models.compiled import compile_rules
-from sfumato.models.protocol import PrivacyModel
-from sfumato.models.rule_traits import smallest
+from sfumato.models.protocol import PrivacyModel, smallest
 from sfumato.series.recount import (
     Boxes,
     Chains,

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 import polars as pl
 
 from sfumato.errors import InputError, PolicyError, SchemaError, VerificationError, raise_all, write_errors
-from sfumato.policy.columns import policy_columns
+from sfumato.policy.parts import policy_columns
 from sfumato.policy.policy import Policy
 from sfumato.recoding.ends import rounding_of
 from sfumato.release.transaction import MARK as RELEASE_MARK

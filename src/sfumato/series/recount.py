@@ -24,8 +24,7 @@ from sfumato.classes.statistics import ClassStatistics, SensitiveCounts, counts_
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.kernels.series.flows import Network, rows_at_once
 from sfumato.kernels.series.meeting import Shapes, meet
-from sfumato.models.protocol import PrivacyModel
-from sfumato.models.rule_traits import TRAITS
+from sfumato.models.protocol import TRAITS, PrivacyModel
 from sfumato.table.encoding import EncodedAttribute
 
 

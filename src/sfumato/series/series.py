@@ -20,7 +20,7 @@ from sfumato.former import FormerStart, refuse_others, warn
 from sfumato.models.checks import Check, Outcome
 from sfumato.models.protocol import PrivacyModel
 from sfumato.numbers import counted, percent
-from sfumato.policy.people import People
+from sfumato.policy.parts import People
 from sfumato.policy.policy import DEFAULT_ANONYMIZER, FORMER_ANONYMIZER, Policy, anonymizer_entry
 from sfumato.progress import Progress, shown
 from sfumato.recoding import Recoding

@@ -203,13 +203,13 @@ def _advised(opened: TableSource, schema: Schema) -> Iterator[None]:
 
 def label_of(source: object, table: str | None = None) -> str:
     """Return what messages call a source: the name of the file, or of the table of a database, or ``table``."""
+    if not isinstance(source, (str, os.PathLike)):
+        return "table"
     if is_database(source):
         # Nothing of the URL: it may hold a password that is still to be refused.
         return table or "database"
     if scheme_of(source):
         return "address"
-    if not isinstance(source, (str, os.PathLike)):
-        return "table"
     return LABEL if Path(source) == DASH else Path(source).name
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from sfumato.errors import InputError, SchemaError, raise_all
 from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.hierarchy.specification import text_of as text_of
-from sfumato.settings import is_finite_number, plain_domain, plain_setting
 from sfumato.table.person_keys import PersonKey, as_person_key, key_columns, read_key_form
 from sfumato.table.written_forms import Strays, WrittenForm
 
@@ -462,3 +465,36 @@ def _settings(attribute: Attribute, kind: Kind | None) -> tuple[str, str]:
         *([f"weight {attribute.weight:g}"] if attribute.weight != 1 else []),
     ]
     return str(kind or attribute.kind or ""), ", ".join(rows)
+
+
+DomainMember = int | float | str
+
+
+def plain_setting(value: Any) -> Any:
+    """Return numpy scalars as Python has them and dates as ISO text; any other value as it is."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    is_date = isinstance(value, date) and not isinstance(value, datetime)
+    return value.isoformat() if is_date else value
+
+
+def is_finite_number(value: object) -> bool:
+    """Tell whether this is a number, finite also as a float; truth values are none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def plain_domain(domain: object) -> tuple[DomainMember, ...] | None:
+    """Return a domain as a tuple of finite numbers or of texts; None where it is neither."""
+    if not isinstance(domain, (tuple, list)):
+        return None
+    members = tuple(map(plain_setting, domain))
+    return members if all(map(is_finite_number, members)) or _are_texts(members) else None
+
+
+def _are_texts(members: Sequence[object]) -> bool:
+    return all(isinstance(member, str) for member in members)

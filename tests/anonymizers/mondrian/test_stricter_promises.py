@@ -14,8 +14,7 @@ from models.small_tables import Column, encode
 from sfumato.anonymizers import mondrian as mondrian
 from sfumato.classes.partition import Partition
 from sfumato.models.compiled import compile_rules
-from sfumato.models.protocol import PrivacyModel
-from sfumato.models.rule_traits import implied_size, smallest
+from sfumato.models.protocol import PrivacyModel, implied_size, smallest
 from sfumato.table.schema import Kind
 
 

@@ -38,8 +38,7 @@ from sfumato.kernels.full_domain import judge_sets, records_of_nodes, rolled_up
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.predicates import RuleArrays
 from sfumato.models.compiled import rules_of
-from sfumato.models.protocol import PrivacyModel
-from sfumato.models.rule_traits import TRAITS, lasting
+from sfumato.models.protocol import TRAITS, PrivacyModel, lasting
 from sfumato.numbers import counted
 from sfumato.options import Checked
 

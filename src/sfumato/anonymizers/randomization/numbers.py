@@ -37,8 +37,8 @@ from sfumato.models.says import Subject
 from sfumato.options import Checked, Limit, Names
 from sfumato.published import RandomizedTable
 from sfumato.randomness import another
-from sfumato.settings import is_finite_number, plain_setting
 from sfumato.table.encoding import EncodedTable
+from sfumato.table.schema import is_finite_number, plain_setting
 from sfumato.table.table import Table
 
 _FOLLOWS = 1e-12

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.models.rule_traits import shares
+from sfumato.models.protocol import shares
 from sfumato.progress import Progress, silent
 from sfumato.published.apart import Columns
 from sfumato.published.checks.slice_layout import SliceLayout, matching_cost, measure_vectors, number_rows, slice_index

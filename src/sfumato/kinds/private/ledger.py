@@ -18,7 +18,7 @@ from sfumato.models.of_kinds import DifferentialPrivacy
 from sfumato.numbers import counted
 from sfumato.release.description import unambiguous
 from sfumato.release.transaction import SPENT, alone, settle
-from sfumato.settings import is_finite_number
+from sfumato.table.schema import is_finite_number
 from sfumato.whole_files import read_regular_text, write_whole
 
 FORMAT = 1

@@ -22,8 +22,7 @@ from sfumato.kinds.private.policy import Bins, DeclaredPolicy
 from sfumato.models.of_kinds import DifferentialPrivacy
 from sfumato.published.apart import COUNT
 from sfumato.randomness import permutation
-from sfumato.settings import is_finite_number
-from sfumato.table.schema import Attribute, Kind
+from sfumato.table.schema import Attribute, Kind, is_finite_number
 from sfumato.table.sources.protocol import library
 from sfumato.table.table import Table
 

@@ -10,10 +10,9 @@ import tomli_w
 
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models.of_kinds import DifferentialPrivacy
-from sfumato.policy.columns import policy_columns
 from sfumato.policy.entries import PolicyPart, as_json, checked, described_as_mapping, entry_for, hyphenated
 from sfumato.policy.mistakes import KeyPath
-from sfumato.policy.parts import Column, Columns, Source
+from sfumato.policy.parts import Column, Columns, Source, policy_columns
 from sfumato.policy.policy import attributes_of
 from sfumato.policy.whole_policy import WholePolicy
 from sfumato.table.schema import Attribute, Kind, Schema

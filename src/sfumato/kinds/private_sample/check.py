@@ -23,7 +23,7 @@ from sfumato.published.checks.generalized import Verification
 from sfumato.published.protocol import Roles
 from sfumato.release.agreement import Difference
 from sfumato.release.own_kinds import OwnDescription, OwnKind
-from sfumato.settings import is_finite_number
+from sfumato.table.schema import is_finite_number
 
 DIGITS = 60
 UP, DOWN = Context(prec=DIGITS, rounding=ROUND_CEILING), Context(prec=DIGITS, rounding=ROUND_FLOOR)

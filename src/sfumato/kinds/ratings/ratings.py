@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.kernels.ratings.rows import rows_rise
 from sfumato.randomness import permutation
-from sfumato.settings import is_finite_number
 from sfumato.table.row_order import in_name_order
+from sfumato.table.schema import is_finite_number
 from sfumato.whole_files import read_regular_text
 
 LARGEST = 4096

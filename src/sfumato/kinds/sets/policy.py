@@ -14,7 +14,6 @@ from sfumato.anonymizers.protocol import Anonymizer
 from sfumato.errors import PolicyError, SfumatoError, raise_all
 from sfumato.kinds.sets.sets import SetForm, Sets
 from sfumato.models.of_kinds import KmAnonymity
-from sfumato.policy.columns import policy_columns
 from sfumato.policy.entries import (
     HierarchyEntry,
     PolicyPart,
@@ -25,7 +24,7 @@ from sfumato.policy.entries import (
     published_hierarchy,
 )
 from sfumato.policy.mistakes import spell
-from sfumato.policy.parts import ColumnSettings, Layout, Output
+from sfumato.policy.parts import ColumnSettings, Layout, Output, policy_columns
 from sfumato.policy.policy import AnonymizerEntry, anonymizer_entry, attributes_of
 from sfumato.policy.whole_policy import LaidOutPolicy
 from sfumato.table.schema import Schema

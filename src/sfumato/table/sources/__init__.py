@@ -5,6 +5,8 @@ A new source is a file with a :class:`~sfumato.table.sources.protocol.Family` an
 
 from __future__ import annotations
 
+import polars as pl
+
 from sfumato.errors import InputError, raise_all
 from sfumato.table.databases.address import is_database
 from sfumato.table.sources import folders, frames, json_files, other_files, standard_input
@@ -112,6 +114,8 @@ def meaningless(source: object, layout: CsvFormat, place: Place) -> list[str]:
 
 def _family_of(source: object, layout: CsvFormat, place: Place | None) -> tuple[Family, Given]:
     given = Given.of(source, layout, place or Place())
+    if isinstance(source, pl.DataFrame):  # no other family is asked
+        return frames.FRAMES, given
     return next(family for family in SOURCES if family.recognizes(given)), given
 
 
