@@ -101,7 +101,7 @@ def test_one_file_a_folder_and_a_pattern(format: str, tmp_path: Path):
 
 
 def test_strays_are_missing_values_and_counted_by_the_record(tmp_path: Path):
-    wages = [str(wage) if place % 7 else "tba" for place, wage in enumerate(TOWN["wage"])]
+    wages = ["tba" if place % 7 == 0 else "" if wage is None else str(wage) for place, wage in enumerate(TOWN["wage"])]
     source = written(TOWN.with_columns(wage=pl.Series(wages)), tmp_path / "town.csv")
     attributes = dict.fromkeys(QUASI) | {"wage": sf.Attribute(strays="missing")}
     policy = policy_of(dataclasses.replace(SCHEMA, quasi_identifying=attributes))
