@@ -296,7 +296,7 @@ def _draw_frontier(
     `bounds`: values of k, and what is lost at least. It is drawn for the highest risk alone: that is below 1/k where
     classes have k records, and an average says nothing about the smallest class.
     """
-    seconds = rows["seconds"].clip(lower_bound=0.001).log() if "seconds" in rows.columns else None
+    seconds = np.maximum(rows["seconds"].to_numpy(), 0.001) if "seconds" in rows.columns else None
     for (label,), points in rows.with_row_index("row").group_by(["anonymizer"], maintain_order=True):
         look, own = style_of(str(label)), frontier_of(points, risk, loss)
         axes.plot(own[risk], own[loss], drawstyle="steps-post", markersize=4, linewidth=1.2, label=str(label), **look)
@@ -305,23 +305,25 @@ def _draw_frontier(
             axes.scatter(points[risk], points[loss], s=areas, color=look["color"], marker=look["marker"], alpha=0.5)
     if bounds and risk == "highest_risk":
         # A risk between two of them allows classes that are no larger than the smaller k asks.
-        places = [1.0 / value for value in bounds[0]] + [min(1.0 / bounds[0][-1], rows[risk].min())]
+        places = [1.0 / value for value in bounds[0]] + [
+            float(np.append(rows[risk].to_numpy(), 1.0 / bounds[0][-1]).min())
+        ]
         losses = [*bounds[1], bounds[1][-1]]
         axes.plot(places[::-1], losses[::-1], drawstyle="steps-pre", label="lower bound", **_BOUND)
     if seconds is not None:
         for area, spent in zip(_DOTS, (seconds.min(), seconds.max()), strict=True):
-            axes.scatter([], [], s=area, color="#aaaaaa", label=f"{figure(float(np.exp(spent)), 2)} s")
+            axes.scatter([], [], s=area, color="#aaaaaa", label=f"{figure(float(spent), 2)} s")
     axes.set_xscale("log")
     low, high = axes.get_xlim()
     tick_at(axes, [place for place in _RISKS if low <= place <= high])
     legend(axes, len(axes.get_legend_handles_labels()[0]))
 
 
-def _areas(seconds: pl.Series) -> NDArray[np.float64]:
+def _areas(seconds: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the area of each dot, by logarithms of seconds."""
-    logarithms = seconds.to_numpy()
-    width = max(float(np.ptp(logarithms)), 1e-9)
-    return _DOTS[0] + (_DOTS[1] - _DOTS[0]) * (logarithms - logarithms.min()) / width
+    logarithms = np.log(seconds / seconds.min())
+    shares: NDArray[np.float64] = logarithms / max(float(logarithms.max()), 1e-9)
+    return _DOTS[0] + (_DOTS[1] - _DOTS[0]) * shares
 
 
 _CRITERIA = {"count_error": "median error of counts", "loss": "information loss"}
