@@ -4,7 +4,7 @@ The distinct records of a table, laid out on disk in the order in which strict M
 
 Records are dealt to files by the leading bits of the hash of their codes. Equal records have equal hashes, so that each
 file by itself is collapsed and sorted; one behind the other the files are in the order of
-:func:`sfumato.anonymizers.layout.lay_out_records`.
+:func:`sfumato.anonymizers.mondrian.lay_out_records`.
 
 Letters: n records, m distinct ones, q quasi-identifying codes and s sensitive ones that a rule looks at.
 
@@ -34,8 +34,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.layout import Records
 from sfumato.anonymizers.mondrian import MOST_RETRIED, Mondrian
 from sfumato.anonymizers.protocol import Anonymizer, Problem
-from sfumato.classes.generalized import Form, GeneralizedColumn, GeneralizedTable
-from sfumato.classes.partition import Partition, group_records
+from sfumato.classes.partition import Form, GeneralizedColumn, GeneralizedTable, Partition, group_records
 from sfumato.errors import InputError, PolicyError
 from sfumato.models.compiled import compile_counted
 from sfumato.randomness import permutation

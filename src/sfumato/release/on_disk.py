@@ -16,20 +16,16 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.dealt import Dealing, Deals
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Publisher
-from sfumato.classes.generalized import Form, GeneralizedTable, class_as_read
-from sfumato.classes.partition import Partition
+from sfumato.classes.partition import Form, GeneralizedTable, Partition, class_as_read
 from sfumato.classes.people import largest_of
 from sfumato.engines import Engine, LocalEngine
 from sfumato.engines.disk import BLOCK, PublishedColumns, PublishedParts, SolvedOnDisk, part_count, solve_on_disk
 from sfumato.engines.disk_dealt import CountedParts, DealtParts, ordered_columns
 from sfumato.errors import InputError, PolicyError, VerificationError, raise_all
-from sfumato.findings.answers import remarks_on, severe_findings
-from sfumato.findings.review import Finding
+from sfumato.findings.review import Finding, remarks_on, severe_findings
 from sfumato.metrics import Losses, measure_losses
-from sfumato.metrics.cell_losses import peoples_penalty
-from sfumato.models.checks import Outcome
-from sfumato.models.protocol import PrivacyModel
-from sfumato.models.says import limits_of_values, of_population, says, smallest_allowed
+from sfumato.metrics.losses import peoples_penalty
+from sfumato.models.protocol import Outcome, PrivacyModel, limits_of_values, of_population, says, smallest_allowed
 from sfumato.models.sensitive import whole_table_models
 from sfumato.policy.parts import People, Wish
 from sfumato.policy.policy import Policy
@@ -69,10 +65,9 @@ from sfumato.release.formulas import (
 )
 from sfumato.release.parts import TABLE, recounted_in_parts, write_parts
 from sfumato.release.people import PeopleBehind, carried, wish_notes
-from sfumato.release.problem import exact_set_notes, mean_notes, problems_in, recoding_problems
+from sfumato.release.problem import allowed_solution, exact_set_notes, mean_notes, problems_in, recoding_problems
 from sfumato.release.release import audit_file
 from sfumato.release.reports import KindReport, Report
-from sfumato.release.suppression import allowed_solution
 from sfumato.release.table_files import write_texts
 from sfumato.release.task import (
     advice_on_columns,
