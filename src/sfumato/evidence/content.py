@@ -700,10 +700,9 @@ def _found_in_words(played: Sequence[Mapping[str, Any]], joined: Sequence[str]) 
         return joined[0]
     many = counted(len(played), "attack")
     if not beating:
-        found = f"None of {many} is known to do better than guessing" if undecided else f"None of {many} does better"
-        found += "" if undecided else " than guessing"
+        found = f"None of {many} {'is known to succeed' if undecided else 'succeeds'}"
     else:
-        found = f"{len(beating)} of {many} {'does' if len(beating) == 1 else 'do'} better than guessing"
+        found = f"{len(beating)} of {many} {'succeeds' if len(beating) == 1 else 'succeed'}"
         found += f", beyond any promise: {_listed(beyond)}" if beyond else ", all within what is promised"
     return f"{found}{f'; undecided: {_listed(undecided)}' if undecided else ''}."
 
