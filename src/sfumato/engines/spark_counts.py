@@ -615,7 +615,7 @@ def _classes(plan: Plan, table: EncodedTable, weights: NDArray[np.int64]) -> tup
         replace(table, sensitive=(), sensitive_codes=table.sensitive_codes[:, :0]),
         partition,
         plan.recoding,
-        by_column=True,
+        by_column=lambda column: column,
     )
     sizes = np.bincount(found.class_of, weights=weights, minlength=len(found.sizes)).astype(np.int64)
     # As many records as there are, of which none is held.

@@ -379,17 +379,17 @@ def recode_as_published(
     recoding: Recoding | None = None,
     *,
     threads: int = 1,
-    by_column: bool = False,
+    by_column: Callable[[GeneralizedColumn], GeneralizedColumn] | None = None,
 ) -> GeneralizedTable:
     """Recode a partition, merging classes whose published labels are all equal: a recipient sees one.
 
     Each round, of the cost of :func:`recode`, leaves fewer classes; a second is needed where merging changes a mean.
-    `by_column`: one attribute after the other, for memory; not with regions.
+    `by_column`: for memory one attribute after the other, each handed to it, which may put it away; not with regions.
     """
     threads = worth_starting(threads, encoded.height)
     while True:
-        if by_column:
-            generalized = _recode_by_column(encoded, partition, recoding or Recoding())
+        if by_column is not None:
+            generalized = _recode_by_column(encoded, partition, recoding or Recoding(), by_column)
         else:
             generalized = recode(encoded, partition, recoding, threads=threads)
         labels = np.column_stack(each(_distinct_labels, generalized.columns, threads))
@@ -399,13 +399,18 @@ def recode_as_published(
         partition = partition.renumbered(merged, count)
 
 
-def _recode_by_column(encoded: EncodedTable, partition: Partition, recoding: Recoding) -> GeneralizedTable:
+def _recode_by_column(
+    encoded: EncodedTable,
+    partition: Partition,
+    recoding: Recoding,
+    put_away: Callable[[GeneralizedColumn], GeneralizedColumn],
+) -> GeneralizedTable:
     columns: list[GeneralizedColumn] = []
     for index, attribute in enumerate(encoded.attributes):
         codes = np.ascontiguousarray(encoded.codes[:, index : index + 1])
         forms = {name: form for name, form in recoding.forms.items() if name == attribute.name}
         alone = replace(encoded, attributes=(attribute,), codes=codes)
-        columns += recode(alone, partition, replace(recoding, forms=forms)).columns
+        columns += map(put_away, recode(alone, partition, replace(recoding, forms=forms)).columns)
     return GeneralizedTable(encoded, tuple(columns), partition.class_of, partition.sizes.astype(np.int64, copy=False))
 
 
