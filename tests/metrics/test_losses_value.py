@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from recoding.small_tables import ZONES, SmallTable, attributes_of
-from sfumato.classes.generalized import Form, GeneralizedTable
-from sfumato.classes.partition import Partition
+from sfumato.classes.partition import Form, GeneralizedTable, Partition
 from sfumato.errors import InputError, PolicyError
 from sfumato.metrics import METRICS, certainty_penalty, measure_losses
-from sfumato.metrics.cell_losses import squared_error
+from sfumato.metrics.losses import squared_error
 from sfumato.recoding import Recoding, publish, recode
 from sfumato.recoding.parsing import generalize_published
 
