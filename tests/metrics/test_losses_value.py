@@ -76,7 +76,7 @@ def test_lines_keep_only_the_digits_asked_for_and_counts_stay_whole() -> None:
     text = "\n".join(losses.lines(2))
 
     assert re.search(r"NCP\) +55%, utility 45%", text)
-    assert re.search(r"DM\) +12,345$", text, re.MULTILINE)
+    assert re.search(r"DM\) +12,345 of at most 16$", text, re.MULTILINE)
     assert not re.search(r"\de[+-]\d", str(dataclasses.replace(losses, iloss=1e9, squared_error=100.0)))
 
 

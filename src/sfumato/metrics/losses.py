@@ -538,12 +538,17 @@ class Losses:
         number, share = partial(figure, digits=digits), partial(percent, digits=digits)
         # Utility from the rounded loss: it would otherwise show more digits of a loss near 1.
         lost = float(f"{self.normalized_ncp:.{digits}g}")
+        cells = self.records * len(self.changed)
+        # No cell is charged more than the weight of its column; nothing that is lost says nothing of the weights.
+        most = number(self.ncp / self.normalized_ncp) if self.normalized_ncp else f"{cells:,}"
+        (squares, crowd), (size, mean) = self._class_rows(digits)
         rows = [
             ("information loss (NCP)", f"{share(self.normalized_ncp)}, utility {percent(1.0 - lost)}"),
-            *self._class_rows(digits),
-            ("changed cells (MD)", f"{self.minimal_distortion:,}"),
-            ("ILoss", number(self.iloss)),
-            ("LM", number(self.loss_metric)),
+            (squares, f"{crowd} of at most {self.records**2:,}"),
+            (size, f"{mean}; 1 is ideal"),
+            ("changed cells (MD)", f"{self.minimal_distortion:,} of {cells:,}"),
+            ("ILoss", f"{number(self.iloss)} of at most {most}"),
+            ("LM", f"{number(self.loss_metric)} of at most {most}"),
             *([] if self.entropy is None else [("non-uniform entropy", share(self.entropy))]),
             ("precision (Prec)", share(self.precision)),
         ]

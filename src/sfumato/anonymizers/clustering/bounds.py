@@ -251,7 +251,8 @@ def _raised(charging: _Charging, rounds: int) -> NDArray[np.float64]:
         trial = (charges + best) / 2
     raised = best.copy()
     charging.settle(raised, np.minimum(2.0 * best, charging.most), np.argsort(best, kind="stable"))
-    return raised
+    # Where patience runs out, a record may be charged less than before.
+    return raised if raised @ weights > best @ weights else best
 
 
 def _program(
