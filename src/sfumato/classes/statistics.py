@@ -121,7 +121,8 @@ def class_statistics(
 
     `occurrences`: for a part of a table, how often each code occurs in the whole one (:func:`value_occurrences`, added
     up over the parts): totals and numbers of values are then those of the whole table, and :func:`join_statistics` puts
-    parts together. Values that no counted record has are left out. Cost O(n + v + c) per sensitive attribute, by counting.
+    parts together. Values that no counted record has are left out. Cost O(n + v + c) per sensitive attribute, by
+    counting.
     """
     sizes = class_sizes(class_of, count)
     whole: Sequence[NDArray[np.int64] | None] = occurrences or [None] * len(sensitive)
