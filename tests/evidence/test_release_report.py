@@ -224,7 +224,7 @@ def test_verdicts_are_three_and_stand_on_the_page(release, table):
     assert order == sorted(order)
     assert {0, 1, 2} == set(order)
     internal, public = report.html(), report.html("public")
-    for words in (">beats guessing<", ">undecided<", ">does no better than guessing<"):
+    for words in (">succeeds<", ">undecided<", ">does no better than guessing<"):
         assert words in internal
         assert words not in public
     assert "would decide it" in internal
@@ -237,15 +237,15 @@ def test_verdicts_are_three_and_stand_on_the_page(release, table):
 @pytest.mark.parametrize(
     ("results", "said", "doubts"),
     [
-        ([], "None of 0 attacks does better than guessing.", False),
-        (["no better"], "None of 1 attack does better than guessing.", False),
-        (["undecided"], "None of 1 attack is known to do better than guessing; too few people to tell: one.", True),
+        ([], "None of 0 attacks succeeds.", False),
+        (["no better"], "None of 1 attack succeeds.", False),
+        (["undecided"], "None of 1 attack is known to succeed; too few people to tell: one.", True),
         (
             ["succeeds", "undecided"],
-            "1 of 2 attacks does better than guessing; not within any promise: one; too few people to tell: two.",
+            "1 of 2 attacks succeeds; not within any promise: one; too few people to tell: two.",
             True,
         ),
-        (["unplayed", "no better"], "None of 1 attack does better than guessing.", False),
+        (["unplayed", "no better"], "None of 1 attack succeeds.", False),
     ],
 )
 def test_the_summary_says_what_is_undecided(results, said, doubts):

@@ -182,7 +182,7 @@ def test_a_series_is_answered_by_what_joins_its_releases(tmp_path):
     assert {(one["attack"], one["success"]["people"], one["success"]["successes"]) for one in found["played"]} == {
         (f"series: {one.attack}", one.cases, one.below) for one in twin.played if one.cases
     }
-    assert found["sentence"] == "None of 5 attacks does better than guessing."
+    assert found["sentence"] == "None of 5 attacks succeeds."
     assert made.content["records"] == {"original": 60, "published": 60}
     assert "No earlier release" not in made.short_html()
     assert "last of 3 releases" in made.to_dict("public")["limits"][0]

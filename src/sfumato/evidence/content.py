@@ -28,8 +28,7 @@ from sfumato.evidence.context import Decision
 from sfumato.evidence.subgroups import starred_shares, suppressed_subgroups
 from sfumato.metrics import Losses
 from sfumato.models import known_model, known_models
-from sfumato.models.checks import Outcome
-from sfumato.models.says import least_class_size, limits_of_values, says, smallest_allowed
+from sfumato.models.protocol import Outcome, least_class_size, limits_of_values, says, smallest_allowed
 from sfumato.numbers import counted, figure, percent
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, silent
@@ -700,10 +699,9 @@ def _found_in_words(played: Sequence[Mapping[str, Any]], joined: Sequence[str]) 
         return joined[0]
     many = counted(len(played), "attack")
     if not beating:
-        found = f"None of {many} is known to do better than guessing" if undecided else f"None of {many} does better"
-        found += "" if undecided else " than guessing"
+        found = f"None of {many} {'is known to succeed' if undecided else 'succeeds'}"
     else:
-        found = f"{len(beating)} of {many} {'does' if len(beating) == 1 else 'do'} better than guessing"
+        found = f"{len(beating)} of {many} {'succeeds' if len(beating) == 1 else 'succeed'}"
         found += f", beyond any promise: {_listed(beyond)}" if beyond else ", all within what is promised"
     return f"{found}{f'; undecided: {_listed(undecided)}' if undecided else ''}."
 

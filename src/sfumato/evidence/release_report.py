@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from sfumato.drawing import COLOURS, canvas, canvases, svg_of
 from sfumato.errors import InputError, PolicyError, raise_all, write_errors
 from sfumato.evaluation.attacks.play import NAMES
-from sfumato.evaluation.attacks.verdicts import IN_WORDS, Verdict
+from sfumato.evaluation.attacks.verdicts import Verdict
 from sfumato.evidence.content import (
     KINDS,
     LEAST,
@@ -34,7 +34,7 @@ from sfumato.evidence.content import (
 from sfumato.evidence.context import Decision, context_content, review_content
 from sfumato.evidence.intruder import read_score
 from sfumato.evidence.standards import counts_in_words, standards_content
-from sfumato.models.checks import Outcome
+from sfumato.models.protocol import Outcome
 from sfumato.numbers import counted, percent
 from sfumato.policy.parts import Context
 from sfumato.policy.policy import Policy
@@ -510,7 +510,7 @@ def _beats(earlier: Mapping[str, Any]) -> bool:
 
 
 def _is_harmless(result: Mapping[str, Any]) -> bool:
-    """Tell whether an attack does no better than guessing, is within what is promised, or was not played."""
+    """Tell whether an attack fails, is within what is promised, or was not played."""
     return result["is_allowed"] or not (result["succeeds"] or _undecided(result))
 
 
@@ -601,14 +601,10 @@ def _attacks(attacks: Mapping[str, Any] | None) -> list[str]:
     doubt = f"; too few people to tell: {_names(undecided)}" if undecided else ""
     beating = [result for result in results if result["succeeds"]]
     if not beating:
-        return [
-            f"None of {sentence} is known to do better than guessing{doubt}."
-            if undecided
-            else f"None of {sentence} does better than guessing."
-        ]
+        return [f"None of {sentence} is known to succeed{doubt}." if undecided else f"None of {sentence} succeeds."]
     beyond = [result for result in beating if not result["is_allowed"]]
     more = f"; not within any promise: {_names(beyond)}" if beyond else ", all within what is promised"
-    return [f"{len(beating)} of {sentence} {'does' if len(beating) == 1 else 'do'} better than guessing{more}{doubt}."]
+    return [f"{len(beating)} of {sentence} {'succeeds' if len(beating) == 1 else 'succeed'}{more}{doubt}."]
 
 
 def _names(results: Sequence[Mapping[str, Any]]) -> str:
@@ -728,8 +724,8 @@ def _draw_attacks(attacks: Mapping[str, Any] | None) -> str:
     axes.set_xlim(-0.02, 1.02)
     if any(result.get("control") for result in results):
         axes.plot([], [], "D", color=COLOURS[4], markersize=5, markerfacecolor="none", label="people not in the data")
-    for verdict in dict.fromkeys(result["verdict"] for result in results):
-        axes.plot([], [], **_MARKS[verdict], linestyle="-", label=IN_WORDS[verdict])
+    for verdict, words in dict.fromkeys((result["verdict"], result["headline"]) for result in results):
+        axes.plot([], [], **_MARKS[verdict], linestyle="-", label=words)
     axes.legend(frameon=False, fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
     return _inline(figure, "attacks")
 

@@ -170,7 +170,7 @@ def test_a_release_without_records_has_every_attack_listed_with_the_reason(table
     assert played.results == ()
     told = played.unplayed["membership-inference"]
     assert told == "nothing was published that it could be played on: the release has no records"
-    assert "beat guessing" in str(played)
+    assert "succeed" in str(played)
     with pytest.raises(PolicyError, match="the release has no records"):
         sf.attack(nothing, table, control=table, attacks="membership-inference")
 

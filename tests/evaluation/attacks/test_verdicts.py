@@ -245,7 +245,7 @@ class TestHowItIsShown:
         assert played.undecided == (one, within)
         assert played.unsettled == (one,)
         assert played.to_dict()["undecided"] == 2
-        assert "0 beat guessing, 0 of them beyond what the release promises; 2 undecided\n" in str(played)
+        assert "0 succeed, 0 of them beyond what the release promises; 2 undecided\n" in str(played)
 
 
 @pytest.mark.parametrize(

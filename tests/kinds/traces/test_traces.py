@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import replace
+from datetime import datetime, timedelta
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -79,6 +80,38 @@ def test_what_is_published_holds_its_promise(seed: int) -> None:
     held, values = shown(release)
     assert naive.is_private(held, values, k, known, Fraction(share))
     assert release.recount().ok
+
+
+LENGTHS = {"PT1H": 1, "PT3H": 3, "PT6H": 6, "PT12H": 12, "P1D": 24, "P1W": 168}
+
+
+def within(place: str, time: str, where: str, when: str) -> bool:
+    """Tell whether a point lies in a published doublet, from the labels alone."""
+    begin, _, length = time.partition("/")
+    since = datetime.fromisoformat(when) - datetime.fromisoformat(begin if time != "*" else "2026-01-01")
+    is_then = time == "*" or timedelta(0) <= since < timedelta(hours=LENGTHS[length])
+    return is_then and place in (where, f"d{int(where[1]) // 2}", "*")
+
+
+@pytest.mark.parametrize("block", [1, 5])
+def test_every_published_point_is_one_of_the_person(block: int) -> None:
+    """Also where points that move between levels come back to what they were."""
+    for seed in range(12 * block, 12 * block + 12):
+        frame = small(random.Random(seed), 4 + seed % 9, 5)
+        try:
+            release = anonymize_traces(read(frame), TracePrivacy(2 + seed % 3, 1), suppression_limit=0.99, seed=1)
+        except UnsatisfiableError:
+            continue
+        points = [frame.filter(who=who)["where", "when"].rows() for who in frame["who"].unique(maintain_order=True)]
+        lost = 0.0
+        for published, person in enumerate(release.origin.tolist()):
+            rows = release.tables["traces"].filter(trace=published + 1)
+            for place, time in rows["place", "time"].rows():
+                assert any(within(place, time, *point) for point in points[person])
+            lost += sum(
+                not any(within(*row, *point) for row in rows["place", "time"].rows()) for point in {*points[person]}
+            )
+        assert lost <= release.loss.points_left_out
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -243,6 +276,10 @@ def test_times_and_places_that_lie_within_others_are_found(folder: Path) -> None
         ({"place": ("lat",)}, "place: name one column of codes, or two"),
         ({"place": ("lat", "far"), "hierarchy": None}, "outside of the globe, first row 1"),
         ({"place": ("none", "lon"), "hierarchy": None}, "without latitude or longitude"),
+        (
+            {"place": ("signs", "lon"), "hierarchy": None},
+            "whose 'signs' is no number of degrees, such as 46.05, first row 1",
+        ),
         ({"wished_k": "odd"}, "do not hold a number"),
         ({"wished_k": "half"}, "whose wished K is no whole number"),
         ({"time": "none"}, "without a time"),
@@ -256,7 +293,7 @@ def test_times_and_places_that_lie_within_others_are_found(folder: Path) -> None
 def test_bad_input_gets_a_sentence(change: dict[str, Any], words: str) -> None:
     frame = small(random.Random(1), 3).with_columns(
         lat=pl.lit(46.0), lon=pl.lit(14.0), half=pl.lit(2.5), far=pl.lit(214.0),
-        none=pl.lit(None, dtype=pl.String), odd=pl.lit("noon"),
+        none=pl.lit(None, dtype=pl.String), odd=pl.lit("noon"), signs=pl.lit("46.1N"),
         mixed=pl.Series(["2026-03-02T08:00Z", *(["2026-03-02T08:00"] * 99)])[: small(random.Random(1), 3).height],
     )  # fmt: skip
     usual: dict[str, Any] = {
@@ -300,6 +337,15 @@ def test_whoever_wishes_for_more_people_has_them(seed: int) -> None:
     )
     own[who] = rarest + 1
     assert not wishes_hold(release.published, known, own)
+
+
+def test_degrees_may_have_a_comma() -> None:
+    how: dict[str, Any] = {"person": "who", "place": ("n", "e"), "time": "when", "zone": "UTC"}
+    frame = pl.DataFrame(
+        {"who": [1, 2], "n": ["46,05", "-3,5"], "e": ["14,5", "\u22120,25"], "when": ["2026-03-02"] * 2}
+    )
+    plain = pl.DataFrame({"who": [1, 2], "n": [46.05, -3.5], "e": [14.5, -0.25], "when": ["2026-03-02"] * 2})
+    assert read_traces(frame, **how).place.levels == read_traces(plain, **how).place.levels
 
 
 def test_keywords_of_the_last_version_read_the_same() -> None:

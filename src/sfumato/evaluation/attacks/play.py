@@ -195,7 +195,7 @@ class Attacks:
         head = (
             f"{counted(len(self.results), 'result')} of attacks on {with_article(self.kind)} of {self.people:,} {what}"
             f"{several}{control}\n"
-            f"{len(self.succeeding)} beat guessing, {len(self.unlicensed)} of them beyond what the release promises"
+            f"{_succeeding(self)}, {len(self.unlicensed)} of them beyond what the release promises"
         )
         if self.undecided:
             head += f"; {len(self.undecided)} undecided"
@@ -273,7 +273,12 @@ def _attack_parts(attacks: Attacks) -> tuple[Markup, ...]:
 def _summary(attacks: Attacks) -> str:
     """Count what succeeds, and what is undecided."""
     beyond = f"{len(attacks.unlicensed)} beyond what the release promises"
-    return f"{len(attacks.succeeding)} beat guessing, {beyond}; {len(attacks.undecided)} undecided."
+    return f"{_succeeding(attacks)}, {beyond}; {len(attacks.undecided)} undecided."
+
+
+def _succeeding(attacks: Attacks) -> str:
+    count = len(attacks.succeeding)
+    return f"{count} {'succeeds' if count == 1 else 'succeed'}"
 
 
 def _row(result: AttackResult) -> tuple[Cell, ...]:
