@@ -55,6 +55,11 @@ def test_many_columns_take_some_of_the_effort() -> None:
     assert rounds == [244, 244, 100, 28]
 
 
+def test_what_every_change_is_judged_by_takes_some_of_the_effort() -> None:
+    guards = [(), (sf.DistinctLDiversity(2),)]
+    assert [taken(auto.MANY, sf.KAnonymity(5), *more).refine for more in guards] == [244, 100]
+
+
 def test_every_effort_ends_where_refinement_is_cold() -> None:
     for _, rounds in auto.EFFORTS:
         *_, last = RefinementLimit(rounds).stretches(points=False)

@@ -19,6 +19,8 @@ PAIRS = 100_000_000
 LEAST_BLOCK = 2_000
 EFFORTS = ((250_000, 244), (400_000, 100), (math.inf, 28))
 """Small changes that are proposed for each record, up to so many cells: what ends where refinement is cold."""
+GUARDED = 3
+"""Times that a cell counts where models look at sensitive values: each change is then judged by them, too."""
 RANKS = 0.5
 """Share of a number's place that is its rank: where numbers are uneven, loss alone leaves counts far off."""
 FEW, FEW_PROPOSALS = 1_000, 25_000
@@ -54,8 +56,9 @@ class Auto(Checked):
     *Places of numbers.* Half of the place of a number is its rank, as `ranks` of k-member says.
 
     *Effort of k-member.* Blocks of at most 10^8 / n records, but 2,000 or more; 244 changes proposed for each record
-    up to 250,000 quasi-identifying cells, 100 up to 400,000, 28 above; 25,000 in all, and 100 for each at most, where
-    there are no more than 1,000 records.
+    up to 250,000 quasi-identifying cells, 100 up to 400,000, 28 above; a cell counts three
+    times where models look at sensitive values; 25,000 in all, and 100 for each at most, where there are no more than
+    1,000 records.
 
     *Sources.* Ours (decision record 52).
     """
@@ -75,7 +78,7 @@ class Auto(Checked):
     ) -> Anonymizer:
         """Return what is taken for so many records, None for any number: the first that `admits` takes, or Mondrian.
 
-        `columns`: quasi-identifying ones.
+        `columns`: quasi-identifying ones, `GUARDED` times where models look at sensitive values.
         """
         makers = self._makers(MANY + 1 if records is None else records, columns)
         usual: Anonymizer = ANONYMIZERS["mondrian"](blind=self.blind)

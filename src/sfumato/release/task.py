@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers import ANONYMIZERS
+from sfumato.anonymizers.auto import GUARDED
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, Publisher, silent
 from sfumato.classes.people import statistics_of
 from sfumato.engines import Engine, LocalEngine
@@ -236,6 +237,7 @@ def with_choice(policy: Policy, records: int | None) -> Policy:
     if policy.anonymizer.name != AUTO:
         return policy
     columns = len(policy.columns.quasi_identifying)
+    columns *= GUARDED if promised_columns(policy.to_models(), _sensitive(policy)) else 1
     made = policy.anonymizer.build().choice(records, columns, lambda maker: _does_all(maker, policy))
     return policy.model_copy(update={"anonymizer": anonymizer_entry(made)})
 
