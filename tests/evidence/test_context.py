@@ -372,11 +372,12 @@ def test_a_log_holds_every_change_and_refuses_a_policy_that_went_on(folder, tmp_
         assert (again.exit_code, "nothing was changed" in again.output) == (2, True)
     decided = read_decisions(log)
     assert [one.change for one in decided[:2]] == ["first version", "models.1.k from 5 to 6"]
-    # Every setting that is new or was changed is named, and no other.
+    # Every setting that is new or was changed is named, and no other; a section that is new as a whole by its name.
     before, after = (one.settings or {} for one in decided[1:])
     changed = {path for path in {*before, *after} if before.get(path) != after.get(path)}
     named = {part.split(" = ")[0].split(" from ")[0] for part in decided[2].change.split("; ")}
-    assert named == changed
+    assert named == {path for path in changed if not path.startswith("context.")} | {"the section context is new"}
+    assert any(path.startswith("context.") for path in changed)
     assert [(one.by, one.why) for one in decided] == [("A. Steward", f"reason {number}") for number in range(3)]
     assert log_problem(decided, file) is None
     file.write_text(versions[1].to_toml())

@@ -242,7 +242,7 @@ def test_verdicts_are_three_and_stand_on_the_page(release, table):
         (["undecided"], "None of 1 attack is known to succeed; too few people to tell: one.", True),
         (
             ["succeeds", "undecided"],
-            "1 of 2 attacks succeeds; not within any promise: one; too few people to tell: two.",
+            "1 of 2 attacks succeeds; beyond any promise: one; too few people to tell: two.",
             True,
         ),
         (["unplayed", "no better"], "None of 1 attack succeeds.", False),
