@@ -165,9 +165,8 @@ def test_two_recipients_have_two_verdicts(folder, table):
     assert [one["outcome"] for one in (careful, careless)] == ["kept", "exceeded"]
     largest = f"{100 * 0.09 / success:.3g}%"
     for one, assumed in ((careful, "30%"), (careless, "100%")):
-        assert (
-            f"It is kept only while an attempt is at most {largest} likely; assumed is {assumed}." in one["sentences"]
-        )
+        rests = f"The threshold is kept only while an attempt is at most {largest} likely; assumed is {assumed}."
+        assert any(rests in sentence for sentence in one["sentences"])
     # Without a threshold of one's own: for the public an attempt is certain.
     named, public = (found(folder, table, stated)["verdict"] for stated in (context(0.3, 0.1, 0.2), context()))
     assert [(one["threshold"], one["outcome"]) for one in (named, public)] == [("0.2", "kept"), ("0.09", "exceeded")]
