@@ -160,12 +160,12 @@ Solve = Callable[[Problem], Partition]
 
 MOST_RECORDS = 2**31 - 1
 
-BASE = 192 << 20
-"""Bytes that libraries, compiled code, a batch and a part that is written take, about."""
+BASE, WRITTEN = 192 << 20, 40
+"""Bytes that libraries, compiled code and a batch take, about; and each cell of a part that is written."""
 HELD, FOLDED = 90, 400
 """Bytes that a record takes whose codes are in memory, at most about; and where people are put together."""
-CUT, CELL = 16, 28
-"""Bytes that a distinct record takes that is cut on disk, at most about; and what a class publishes in a column."""
+CUT, CELL, TEXT = 16, 6, 64
+"""Bytes that a distinct record takes that is cut on disk, about; what a class publishes in a column; and each text."""
 
 
 def refuse_beyond(memory: int, need: int) -> None:
@@ -177,15 +177,23 @@ def refuse_beyond(memory: int, need: int) -> None:
         )
 
 
+def _need(large: LargeTable) -> int:
+    return BASE + large.size + WRITTEN * len(large.names) * min(large.height, PART)
+
+
 def need_of_codes(large: LargeTable, record: int = HELD) -> int:
     """Return the bytes that it takes at most, about, where each record takes some in memory."""
-    return BASE + large.size + record * large.height
+    return _need(large) + record * large.height
 
 
 def _need_of_cuts(large: LargeTable, smallest: int) -> int:
     distinct = min(large.height, math.prod(column.attribute.cardinality for column in large.columns))
     classes = min(distinct, large.height // smallest)
-    return BASE + large.size + CUT * distinct + CELL * len(large.quasi_identifying) * classes
+    return _need(large) + CUT * distinct + CELL * len(large.quasi_identifying) * classes
+
+
+def _need_of_recount(large: LargeTable, columns: Sequence[GeneralizedColumn]) -> int:
+    return _need(large) + sum(int(column.labels.estimated_size()) + TEXT * column.count for column in columns)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -210,7 +218,7 @@ def solve_on_disk(
 ) -> SolvedOnDisk:
     """Find the classes of a large table, and what they publish; `solve` does it for a problem in memory.
 
-    `memory`: bytes that may be taken; ``InputError`` says what it would need, once values are counted.
+    `memory`: bytes that may be taken; ``InputError`` says what it would need, once values are counted or classes known.
 
     `elsewhere`: whether that is always wanted, as others do the work. `folds`: whether `solve` puts each person's
     records together.
@@ -221,6 +229,7 @@ def solve_on_disk(
         refuse_beyond(memory, _need_of_cuts(large, smallest_allowed(problem.models)))
         solved = _solved_by_cuts(anonymizer, problem, large, recoding, folder)
         if solved is not None:
+            refuse_beyond(memory, _need_of_recount(large, solved.generalized.columns))
             return solved
     refuse_beyond(memory, need_of_codes(large, FOLDED if folds else HELD))
     partition = _solved_with_codes(anonymizer, problem, large, solve, folds=folds)
