@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.models.checks import promise_words
+from sfumato.models.protocol import promise_words
 
 MODELS = {name: sf.traces.TracePrivacy(3, 2) for name in ("k", "mended")} | {"c": sf.traces.TracePrivacy(3, 2, 0.75)}
 ON_FILE = Path(__file__).with_name("traces")

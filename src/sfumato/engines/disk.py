@@ -4,7 +4,7 @@ The distinct records of a table, laid out on disk in the order in which strict M
 
 Records are dealt to files by the leading bits of the hash of their codes. Equal records have equal hashes, so that each
 file by itself is collapsed and sorted; one behind the other the files are in the order of
-:func:`sfumato.anonymizers.layout.lay_out_records`.
+:func:`sfumato.anonymizers.mondrian.lay_out_records`.
 
 Letters: n records, m distinct ones, q quasi-identifying codes and s sensitive ones that a rule looks at.
 
@@ -35,11 +35,18 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.layout import Records
 from sfumato.anonymizers.mondrian import MOST_RETRIED, Mondrian
 from sfumato.anonymizers.protocol import Anonymizer, Problem
-from sfumato.classes.generalized import Form, GeneralizedColumn, GeneralizedTable, ValueSets, known
-from sfumato.classes.partition import Partition, group_records
+from sfumato.classes.partition import (
+    Form,
+    GeneralizedColumn,
+    GeneralizedTable,
+    Partition,
+    ValueSets,
+    group_records,
+    known,
+)
 from sfumato.errors import InputError, PolicyError
 from sfumato.models.compiled import compile_counted
-from sfumato.models.says import smallest_allowed
+from sfumato.models.protocol import smallest_allowed
 from sfumato.randomness import permutation
 from sfumato.recoding import Recoding, recode_as_published
 from sfumato.recoding.notation import STAR

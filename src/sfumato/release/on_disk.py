@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.dealt import Dealing, Deals
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Publisher
-from sfumato.classes.generalized import Form, GeneralizedTable, class_as_read
-from sfumato.classes.partition import Partition
+from sfumato.classes.partition import Form, GeneralizedTable, Partition, class_as_read
 from sfumato.classes.people import largest_of
 from sfumato.engines import Engine, LocalEngine
 from sfumato.engines.disk import (
@@ -33,13 +32,10 @@ from sfumato.engines.disk import (
 )
 from sfumato.engines.disk_dealt import CountedParts, DealtParts, ordered_columns
 from sfumato.errors import InputError, PolicyError, VerificationError, raise_all
-from sfumato.findings.answers import remarks_on, severe_findings
-from sfumato.findings.review import Finding
+from sfumato.findings.review import Finding, remarks_on, severe_findings
 from sfumato.metrics import Losses, measure_losses
-from sfumato.metrics.cell_losses import peoples_penalty
-from sfumato.models.checks import Outcome
-from sfumato.models.protocol import PrivacyModel
-from sfumato.models.says import limits_of_values, of_population, says, smallest_allowed
+from sfumato.metrics.losses import peoples_penalty
+from sfumato.models.protocol import Outcome, PrivacyModel, limits_of_values, of_population, says, smallest_allowed
 from sfumato.models.sensitive import whole_table_models
 from sfumato.policy.parts import People, Wish
 from sfumato.policy.policy import Policy
@@ -49,14 +45,14 @@ from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.parts import countable_in_parts
 from sfumato.published.checks.people import limits_of_people
 from sfumato.randomness import seed_problems
-from sfumato.release.anonymize import counted_as_read, meaningless, only_by_the_left_out, own_values
+from sfumato.release.anonymize import counted_as_read, meaningless_choices, only_by_the_left_out, own_values
 from sfumato.release.audit import Audit, check_audit_place, folder_with_audit
 from sfumato.release.description import (
     Description,
     SensitiveDescription,
     TableFacts,
     describe_model,
-    described_hierarchy,
+    published_hierarchy,
     versions,
 )
 from sfumato.release.folding import (
@@ -80,10 +76,9 @@ from sfumato.release.formulas import (
 )
 from sfumato.release.parts import TABLE, recounted_in_parts, write_parts
 from sfumato.release.people import PeopleBehind, carried, wish_notes
-from sfumato.release.problem import exact_set_notes, mean_notes, problems_in, recoding_problems
+from sfumato.release.problem import allowed_solution, exact_set_notes, mean_notes, problems_in, recoding_problems
 from sfumato.release.release import audit_file
 from sfumato.release.reports import KindReport, Report
-from sfumato.release.suppression import allowed_solution
 from sfumato.release.table_files import write_texts
 from sfumato.release.task import (
     advice_on_columns,
@@ -149,7 +144,7 @@ class DealingTask:
     def problems(self) -> list[str]:
         """Say which settings, columns and models do not fit."""
         fits = partial(self.deals.check, self.large.encoded, self.problem.models)
-        found = [*meaningless(self.policy, self.deals), *problems_in(fits)]
+        found = [*meaningless_choices(self.policy, self.deals), *problems_in(fits)]
         if self.problem.seed is not None and self.large.carried and not self._leaves_out_insensitive:
             found.append(
                 f"engine: under a seed {self.deals.name} tells records with equal values apart by insensitive columns. "
@@ -882,7 +877,7 @@ def _sensitive(column: CodedColumn) -> SensitiveDescription:
         return SensitiveDescription(attribute.kind)
     occurring = np.flatnonzero(column.occurrences[: attribute.size])
     texts = set(text_of(column.values.gather(occurring)).drop_nulls().to_list())
-    return SensitiveDescription(attribute.kind, described_hierarchy(attribute.hierarchy, texts))
+    return SensitiveDescription(attribute.kind, published_hierarchy(attribute.hierarchy, texts))
 
 
 def key_notes(keys: Sequence[str]) -> Iterator[str]:
