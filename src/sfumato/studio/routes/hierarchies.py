@@ -63,12 +63,14 @@ def ungrouped(tree: Hierarchy, level: int, node: int) -> Hierarchy:
     return _changed(tree, leaves, lambda path: (*path[:level], path[level - 1], *path[level + 1 :]))
 
 
-def moved(tree: Hierarchy, leaf: int, node: int) -> Hierarchy:
-    """Put an original value into another group of level 1."""
-    if tree.height < 2 or not 0 <= node < len(tree.levels[1].labels):
-        raise HierarchyError("there is no such group")
-    target = tree.paths[_leaves(tree, 1, node)[0]]
-    return _changed(tree, [leaf], lambda path: (path[0], *target[1:]))
+def moved(tree: Hierarchy, level: int, nodes: Sequence[int], group: int) -> Hierarchy:
+    """Put nodes of a level, with all below them, into a group of the next level."""
+    above = level + 1
+    if above >= tree.height or not 0 <= group < len(tree.levels[above].labels):
+        raise HierarchyError("there is no such group above these")
+    target = tree.paths[_leaves(tree, above, group)[0]]
+    leaves = [leaf for node in nodes for leaf in _leaves(tree, level, node)]
+    return _changed(tree, leaves, lambda path: (*path[:above], *target[above:]))
 
 
 def with_level(tree: Hierarchy, level: int) -> Hierarchy:
@@ -342,11 +344,17 @@ def _edit(tree: Hierarchy, sent: FormData) -> Hierarchy:
         return grouped(tree, level, [its for _, its in chosen], label)
     if how == "ungroup":
         return ungrouped(tree, level, node)
+    nodes = [its for _, its in chosen]
+    if how == "onto":
+        above, _, group = text(sent, "onto").partition(".")
+        if above != str(level + 1):
+            raise HierarchyError("drop it on a group of the next level")
+        return moved(tree, level, nodes, whole(group, "onto"))
     if how == "move":
-        names = list(tree.levels[1].labels) if tree.height > 1 else []
-        if level or label not in names:
-            raise HierarchyError("choose an original value, and name the group of level 1 that it shall be in")
-        return moved(tree, node, names.index(label))
+        names = list(tree.levels[level + 1].labels) if level + 1 < tree.height else []
+        if label not in names:
+            raise HierarchyError("name a group of the next level, as it stands in the tree")
+        return moved(tree, level, nodes, names.index(label))
     raise InputError("how: is none of the edits")
 
 
