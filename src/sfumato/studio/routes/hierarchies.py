@@ -239,7 +239,7 @@ def change_hierarchy(request: Request, sent: FormData) -> str:
 
 def _drafted(desk: Desk, column: str, sent: FormData) -> Mapping[str, Any]:
     profile = desk.profile(column)
-    values = desk.table.typed(column, desk.draft.kind(column))[0]
+    values = desk.table.typed(column, desk.draft.reading(column))[0]
     rule = draft_rule(values)
     if rule is not None:
         return dict(rule.to_policy())
@@ -284,7 +284,7 @@ def _in_order(desk: Desk, column: str, together: Sequence[int]) -> Mapping[str, 
         raise InputError("steps: say how many values make a group, such as 3; then how many groups one above, 3, 2")
     order = desk.reviewed()[column].judgement.order
     declared = desk.draft.attribute(column).domain if desk.draft.kind(column) is Kind.ORDERED else None
-    values = text_of(listed_values(desk.table.typed(column, desk.profile(column).kind)[0], column)).to_list()
+    values = text_of(listed_values(desk.table.typed(column, desk.draft.reading(column))[0], column)).to_list()
     if len(values) > MOST_DRAFTED:
         raise HierarchyError(f"column {column!r} has {len(values):,} values, too many for this; take intervals")
     known = list(map(str, declared or (order.labels if order is not None else ())))
@@ -311,7 +311,7 @@ def _pasted(desk: Desk, column: str, sent: FormData) -> Mapping[str, Any]:
     number = list(desk.table.names).index(column) + 1
     path = desk.project.keep_hierarchy(number, text(sent, "text").replace("\r\n", "\n"))
     try:
-        read_hierarchy(path).build(desk.preview.distinct(column, desk.draft.kind(column)).values, name=column)
+        read_hierarchy(path).build(desk.preview.distinct(column, desk.draft.reading(column)).values, name=column)
     except HierarchyError as error:
         path.unlink(missing_ok=True)
         raise HierarchyError(*(problem.replace(str(path), "the table") for problem in error.problems)) from None
