@@ -12,9 +12,9 @@ import pytest
 from sfumato.evidence.standards import standards
 from sfumato.findings.meaning import Meaning
 from sfumato.models import MODELS
-from sfumato.models.says import BESIDE_THE_TABLE
+from sfumato.models.protocol import BESIDE_THE_TABLE
 from sfumato.published.apart import BucketizedTables, MarginalTables, SlicedTable
-from sfumato.published.generalized import PublishedTable, RandomizedTable
+from sfumato.published.protocol import PublishedTable, RandomizedTable
 from sfumato.studio import words
 from sfumato.studio.forms import method_names, one_line
 from sfumato.studio.pages import _environment
@@ -24,7 +24,7 @@ STUDIO = resources.files("sfumato.studio")
 CATALOGUES = sorted(file.name for file in words.FOLDER.iterdir())
 # Patterns, headers and what the terminal shows hold no words of a page.
 NO_WORDS = re.compile(
-    r"\\|\(\?|\(set\||default-src|^%Y|; url=|^text/|<!doctype|^--|attachment;|^~/|\n|sfumato |X-Name|\]\*|^ |"
+    r"\\|\(\?|\(set\||^\(SELECT|default-src|^%Y|; url=|^text/|<!doctype|^--|attachment;|^~/|\n|sfumato |X-Name|\]\*|^ |"
     r" in Python |"
     r"^The (studio|release) (is|was) (open|idle)|^The address works|^studio: |page Columns|text under|^“How it|"
     r"^“Of a|^The page|^the (button|role) “|password in|^database: leave"
