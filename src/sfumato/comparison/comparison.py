@@ -234,8 +234,12 @@ class Comparison:
         means = self.means()
         values = sorted(self.frame[self.vary].unique().to_list())
         labels = list(dict.fromkeys(self.frame["anonymizer"].to_list()))
+        bounds = _bounds(means, self.vary, name)
         width = max(len(_TITLES[name]), *(len(label) for label in labels))
         found = {(row["anonymizer"], row[self.vary]): row[name] for row in means.to_dicts()}
+        if bounds:
+            labels.append("lower bound")
+            found |= {("lower bound", value): loss for value, loss in zip(*bounds, strict=True)}
         lines = [f"{_TITLES[name]:<{width}}" + "".join(f"{f'{self.vary} = {figure(value)}':>12}" for value in values)]
         for label in labels:
             cells = [found.get((label, value)) for value in values]
