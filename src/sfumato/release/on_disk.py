@@ -500,12 +500,6 @@ def not_on_disk(policy: Policy) -> list[str]:
         found.append(f"engine: attacks that are to be withstood are played on a table in memory; {cure}")
     if policy.refine:
         found.append(f"engine: refine compares records of the whole table, which the disk engine does not hold; {cure}")
-    schema = policy.to_schema()
-    found += [
-        f"engine: column {name!r} says what becomes of strays, which the disk engine does not count; {cure}"
-        for name, attribute in {**schema.quasi_identifying, **schema.sensitive}.items()
-        if attribute.form.strays is not None
-    ]
     if of_population(policy.to_models()) or policy.population is not None or policy.subset is not None:
         found.append(f"engine: a population, or a subset of the table, is counted in memory; {cure}")
     if any(says(model).needs_original for model in policy.to_models()):

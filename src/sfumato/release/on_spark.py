@@ -10,7 +10,8 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -61,7 +62,7 @@ from sfumato.release.on_disk import (
     not_on_disk,
 )
 from sfumato.release.parts import TABLE, part_name, write_parts
-from sfumato.release.task import refuse_open_findings, with_choice
+from sfumato.release.task import refuse_open_findings, with_choice, with_open_findings
 from sfumato.release.transaction import check_target
 from sfumato.table.columns import ValueReading
 from sfumato.table.header import checked_header
@@ -71,7 +72,7 @@ from sfumato.table.large.memory import LEAST, gigabytes
 from sfumato.table.layout import Reading, missing_texts
 from sfumato.table.reading import named_source, with_roles
 from sfumato.table.repeated_keys import candidates
-from sfumato.table.schema import Kind
+from sfumato.table.schema import Kind, Schema
 from sfumato.table.sources.protocol import is_spark
 from sfumato.table.sources.spark import NO_WORKERS, SparkSource, asking_spark, spark_source
 from sfumato.table.sources.spark_server import spark_layout, spark_session, spark_table
@@ -320,8 +321,16 @@ class _TaskOnSpark(TaskOnDisk):
             return self._coded_here(policy, records, opened, spill)
         self.there.stack.enter_context(evenly(self.found.session, records))
         self.progress("counting values", 1, STEPS)
-        with named_source(self.source):
-            large, self.there.values = counted_values(self.found.source, opened, records)
+        counted = partial(counted_values, self.found.source, records=records)
+        try:
+            with named_source(self.source):
+                large, self.there.values = counted(opened)
+        except InputError as error:
+
+            def again(schema: Schema) -> LargeTable:
+                return counted(replace(opened, schema=schema))[0]
+
+            raise with_open_findings(error, policy, opened.schema, again) from None
         failing, _ = self._rules(policy, large)
         if failing:
             return self._coded_here(policy, records, opened, spill)

@@ -22,14 +22,11 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, SfumatoError, raise_together
 from sfumato.table.columns import (
-    StrangeValues,
-    TypedColumn,
     ValueReading,
     is_text,
     kept_column,
     read_attribute,
     refuse_nested,
-    strange_values,
     with_missing,
 )
 from sfumato.table.distinct import Distinct, distinct_of, private_categorical
@@ -254,8 +251,11 @@ class CodedColumn:
 
 def coded_column(raw: RawValues, declared: Attribute, reading: ValueReading, order: Order) -> CodedColumn:
     """Return a column of the numbers that :func:`sfumato.table.encoding.encode` gives; raises as reading it whole."""
-    typed_values = _typed(raw, declared, reading.of(raw.values.name))
+    behind = (raw.counts, raw.first, raw.missing)
+    typed_values = read_attribute(raw.values, declared, replace(reading.of(raw.values.name), behind=behind))
     values, kind = typed_values.values, typed_values.kind
+    if isinstance(values.dtype, pl.Categorical):
+        values = values.cast(pl.String)
     distinct = _distinct(values, raw)
     attribute, code_of_number = encoded_attribute(raw.values.name, kind, declared, distinct, order)
     code_of = code_of_number[distinct.raw]
@@ -269,17 +269,6 @@ def coded_column(raw: RawValues, declared: Attribute, reading: ValueReading, ord
     values = typed.alias(raw.values.name)
     raws = None if raw.numbered else raw.values
     return CodedColumn(attribute, values, occurrences[: attribute.cardinality], code_of, raws, typed_values.remarks)
-
-
-def _typed(raw: RawValues, declared: Attribute, reading: ValueReading) -> TypedColumn:
-    try:
-        typed = read_attribute(raw.values, declared, reading)
-        is_text = isinstance(typed.values.dtype, pl.Categorical)
-        return typed._replace(values=typed.values.cast(pl.String)) if is_text else typed
-    except StrangeValues as error:
-        strange = error.parsed.strangers.to_numpy()
-        records, first = int(raw.counts[strange].sum()), int(raw.first[strange].min())
-        raise strange_values(error.name, error.parsed, records, first + 1) from None
 
 
 def _distinct(values: pl.Series, raw: RawValues) -> Distinct:
