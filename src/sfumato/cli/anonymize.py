@@ -28,7 +28,7 @@ from sfumato.cli.options import (
     SavePolicy,
     Settings,
 )
-from sfumato.cli.outcome import complain, say
+from sfumato.cli.outcome import complain, say_fitted
 from sfumato.cli.progress import progress_bar, say_json
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError
 from sfumato.table.databases.address import is_database
@@ -173,7 +173,7 @@ def anonymize(
     remarks: list[str] = []
     if written.out is not None:
         _check_recounting(release_policy, written)
-        from sfumato.findings.answers import remarks_in_short
+        from sfumato.findings.review import remarks_in_short
 
         work, findings = _with_answers(_Work(table, release_policy, written.out, method, written, policy))
         release_policy, remarks = work.policy, [f"{each.where}{each.question}" for each in findings]
@@ -211,7 +211,7 @@ def _cost_of(table: str, words: Words, word: ModelWord) -> str:
 def _with_answers(work: _Work) -> tuple[_Work, Sequence[Finding]]:
     """Make the release; somebody at a terminal is asked about what stops it. Return what was done, and findings."""
     from sfumato.cli.review import answers_of
-    from sfumato.findings.answers import OpenFindings
+    from sfumato.findings.review import OpenFindings
 
     try:
         return work, work.done()
@@ -376,7 +376,7 @@ class _Work:
         if self.written.as_json:
             say_json({**report.to_dict(), **taken})
         elif not self.written.quiet:
-            say(str(report))
+            say_fitted(str(report))
             steps = self._next_steps(is_audited=is_audited)
             complain([f"release written to {steps.place}; check it with: {steps.check}"])
             complain(steps.secrets)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,20 +17,25 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.dealt import Dealing, Deals
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Publisher
-from sfumato.classes.generalized import Form, GeneralizedTable, class_as_read
-from sfumato.classes.partition import Partition
+from sfumato.classes.partition import Form, GeneralizedTable, Partition, class_as_read
 from sfumato.classes.people import largest_of
 from sfumato.engines import Engine, LocalEngine
-from sfumato.engines.disk import BLOCK, PublishedColumns, PublishedParts, SolvedOnDisk, part_count, solve_on_disk
+from sfumato.engines.disk import (
+    BLOCK,
+    PublishedColumns,
+    PublishedParts,
+    SolvedOnDisk,
+    need_of_codes,
+    part_count,
+    refuse_beyond,
+    solve_on_disk,
+)
 from sfumato.engines.disk_dealt import CountedParts, DealtParts, ordered_columns
 from sfumato.errors import InputError, PolicyError, VerificationError, raise_all
-from sfumato.findings.answers import remarks_on, severe_findings
-from sfumato.findings.review import Finding
+from sfumato.findings.review import Finding, remarks_on, severe_findings
 from sfumato.metrics import Losses, measure_losses
-from sfumato.metrics.cell_losses import peoples_penalty
-from sfumato.models.checks import Outcome
-from sfumato.models.protocol import PrivacyModel
-from sfumato.models.says import limits_of_values, of_population, says, smallest_allowed
+from sfumato.metrics.losses import peoples_penalty
+from sfumato.models.protocol import Outcome, PrivacyModel, limits_of_values, of_population, says, smallest_allowed
 from sfumato.models.sensitive import whole_table_models
 from sfumato.policy.parts import People, Wish
 from sfumato.policy.policy import Policy
@@ -39,14 +45,15 @@ from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.parts import countable_in_parts
 from sfumato.published.checks.people import limits_of_people
 from sfumato.randomness import seed_problems
-from sfumato.release.anonymize import counted_as_read, meaningless, only_by_the_left_out, own_values
+from sfumato.release.anonymize import counted_as_read, meaningless_choices, only_by_the_left_out, own_values
 from sfumato.release.audit import Audit, check_audit_place, folder_with_audit
 from sfumato.release.description import (
     Description,
     SensitiveDescription,
     TableFacts,
     describe_model,
-    described_hierarchy,
+    published_hierarchy,
+    versions,
 )
 from sfumato.release.folding import (
     NOBODY,
@@ -69,10 +76,9 @@ from sfumato.release.formulas import (
 )
 from sfumato.release.parts import TABLE, recounted_in_parts, write_parts
 from sfumato.release.people import PeopleBehind, carried, wish_notes
-from sfumato.release.problem import exact_set_notes, mean_notes, problems_in, recoding_problems
+from sfumato.release.problem import allowed_solution, exact_set_notes, mean_notes, problems_in, recoding_problems
 from sfumato.release.release import audit_file
 from sfumato.release.reports import KindReport, Report
-from sfumato.release.suppression import allowed_solution
 from sfumato.release.table_files import write_texts
 from sfumato.release.task import (
     advice_on_columns,
@@ -89,7 +95,7 @@ from sfumato.release.task import (
 from sfumato.release.transaction import check_target
 from sfumato.table.folding import fold
 from sfumato.table.large.batches import OpenedFile, opened_file
-from sfumato.table.large.coding import CodedColumn, Coding, LargeTable, coded_table
+from sfumato.table.large.coding import CodedColumn, Coding, LargeTable, coded_table, leave_codes, left_codes
 from sfumato.table.large.memory import LEAST, SHARE, free_memory, let_go, memory_size, spill_folder
 from sfumato.table.person_keys import named_key
 from sfumato.table.reading import named_source
@@ -97,9 +103,13 @@ from sfumato.table.schema import Kind, Schema, text_of
 from sfumato.table.table import keyless_note
 from sfumato.table.writing import PLAIN, Format, single_numbers
 
+log = logging.getLogger(__name__)
+
 # Bucketization and slicing of a table on disk: what is to be written, and what is said of it.
 
 
+DEALT, SLICED = 80, 260
+"""Bytes that a record takes that is dealt by its sensitive values alone, or by all, at most about."""
 NOT_COUNTED = ("overlapping-slicing",)
 """Publishers that deal, and whose releases are recounted as a whole."""
 
@@ -134,7 +144,7 @@ class DealingTask:
     def problems(self) -> list[str]:
         """Say which settings, columns and models do not fit."""
         fits = partial(self.deals.check, self.large.encoded, self.problem.models)
-        found = [*meaningless(self.policy, self.deals), *problems_in(fits)]
+        found = [*meaningless_choices(self.policy, self.deals), *problems_in(fits)]
         if self.problem.seed is not None and self.large.carried and not self._leaves_out_insensitive:
             found.append(
                 f"engine: under a seed {self.deals.name} tells records with equal values apart by insensitive columns. "
@@ -490,12 +500,6 @@ def not_on_disk(policy: Policy) -> list[str]:
         found.append(f"engine: attacks that are to be withstood are played on a table in memory; {cure}")
     if policy.refine:
         found.append(f"engine: refine compares records of the whole table, which the disk engine does not hold; {cure}")
-    schema = policy.to_schema()
-    found += [
-        f"engine: column {name!r} says what becomes of strays, which the disk engine does not count; {cure}"
-        for name, attribute in {**schema.quasi_identifying, **schema.sensitive}.items()
-        if attribute.form.strays is not None
-    ]
     if of_population(policy.to_models()) or policy.population is not None or policy.subset is not None:
         found.append(f"engine: a population, or a subset of the table, is counted in memory; {cure}")
     if any(says(model).needs_original for model in policy.to_models()):
@@ -604,17 +608,17 @@ class TaskOnDisk:
             escaped = any(parts.escaped for parts in made.tables.values())
             description = made.description.escaped() if escaped else made.description
             cells = _summed([parts.cells for parts in made.tables.values()])
-            # What was written needs the memory no more.
-            made.tables.clear()
-            self.progress("verifying", 5, STEPS)
             audited = made.audited()
+            # What was written needs the memory no more.
+            made = replace(made, tables={}, audited=lambda: None)
+            self.progress("verifying", 5, STEPS)
             people = None if audited is None else audited[1]
             counted = counted_as_read(made.was, partial(_recounted, folder, description, facts, spill, people))
             report = made.report(counted)
             content = description.to_dict(tables=facts)
             write_texts(folder, content, report.for_release(), self.policy.published())
             if audited is not None and self.private is not None:
-                numbered = Audit.of(made.as_read(audited[0]), audited[1], self.seed)
+                numbered = Audit.of(*audited, self.seed)
                 secret.write_text(numbered.text(facts[TABLE].file, facts[TABLE].sha256), encoding="utf-8")
         self.progress("done", STEPS, STEPS)
         return ReleaseOnDisk(self.target, report, cells, passing)
@@ -639,13 +643,20 @@ class TaskOnDisk:
             self.memory // 4,
             progress=lambda what, done: self.progress(what, done, done),
         )
+        key = (versions(), opened.schema, opened.names, opened.reading, opened.state())
         try:
             with named_source(self.source), opened.unchanged():
-                large = coded_table(opened.source, coding)
+                large = left_codes(key, spill)
+                if large is not None:
+                    log.warning("%s: a run was interrupted here; this one goes on from its codes", self.target)
+                else:
+                    large = coded_table(opened.source, coding)
         except InputError as error:
             again = partial(_coded_again, opened, coding)
             raise with_open_findings(error, self.policy, opened.schema, again) from None
         refuse_open_findings(large, self.policy)
+        if opened.state():
+            leave_codes(large, key, spill)
         return large
 
     def made(self, large: LargeTable, keys: Sequence[str], spill: Path) -> Made:
@@ -667,7 +678,9 @@ class TaskOnDisk:
 
         away, folds = self.engine is not None, behind is not None
         solver = solve if behind is None else partial(solve_for, behind)
-        solved = solve_on_disk(anonymizer, problem, large, recoding, spill, solver, elsewhere=away, folds=folds)
+        solved = solve_on_disk(
+            anonymizer, problem, large, recoding, spill, solver, memory=self.memory, elsewhere=away, folds=folds
+        )
         starred, read = recoding.suppressed == "star", large
         if solved.generalized.suppressed:
             kept = kept_of(large, solved.generalized.class_of)
@@ -682,9 +695,14 @@ class TaskOnDisk:
             let_go(array)
         was = {name: kind for name, kind in large.kinds.items() if kind is not read.kinds[name]}
         as_read = partial(class_as_read, solved.generalized.columns, len(solved.generalized.sizes))
+
+        def audited() -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:
+            found = published.audited()
+            return None if found is None else (as_read(found[0]), found[1])
+
         added = {key: name for key, name in (("promised", PROMISED), ("promised_l", PROMISED_L)) if name in promised}
         description = description_of(self.policy, read, added=added)
-        return Made(tables, description, report, published.audited, was, as_read)
+        return Made(tables, description, report, audited, was)
 
     @property
     def _formulas(self) -> Formulas:
@@ -694,6 +712,7 @@ class TaskOnDisk:
         assert isinstance(deals, Deals)
         task = DealingTask(deals, self.policy, self.problem(large), large, spill)
         raise_all(PolicyError, task.problems())
+        refuse_beyond(self.memory, need_of_codes(large, DEALT if deals.by_sensitive_alone else SLICED))
         self.progress("publishing", 2, STEPS)
         solved = task.solved()
         tables = {
@@ -793,8 +812,8 @@ def _recounted(
 class Made:
     """A release to be written: what is known of it once its classes are. Nothing holds these longer than the tables.
 
-    `was` are the kinds of columns that are of another one without the records that were left out. `as_read` gives
-    records of class -1 the class that a reader puts them into.
+    `was` are the kinds of columns that are of another one without the records that were left out. `audited` returns
+    the class of each record as a reader puts it, and its person.
     """
 
     tables: dict[str, Any]  # each :class:`WatchedParts`, or what an engine has in its place
@@ -802,7 +821,6 @@ class Made:
     report: Callable[[Verification], Report | KindReport]
     audited: Callable[[], tuple[NDArray[np.int32], NDArray[np.int32]] | None] = lambda: None
     was: Mapping[str, Kind] = field(default_factory=dict)
-    as_read: Callable[[NDArray[np.int32]], NDArray[np.int32]] = lambda classes: classes
 
 
 def _keyless_notes(large: LargeTable) -> Iterator[str]:
@@ -853,7 +871,7 @@ def _sensitive(column: CodedColumn) -> SensitiveDescription:
         return SensitiveDescription(attribute.kind)
     occurring = np.flatnonzero(column.occurrences[: attribute.size])
     texts = set(text_of(column.values.gather(occurring)).drop_nulls().to_list())
-    return SensitiveDescription(attribute.kind, described_hierarchy(attribute.hierarchy, texts))
+    return SensitiveDescription(attribute.kind, published_hierarchy(attribute.hierarchy, texts))
 
 
 def key_notes(keys: Sequence[str]) -> Iterator[str]:

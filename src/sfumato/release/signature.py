@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import InputError, VerificationError, raise_all
-from sfumato.models.checks import Check, Outcome
+from sfumato.models.protocol import Check, Outcome
 from sfumato.release.description import unambiguous
 from sfumato.release.transaction import SIGNATURE, UNCHECKED, no_release
 from sfumato.table.writing import sha256_of
@@ -152,7 +152,7 @@ def sign_folder(folder: Path, key: Path, *, by: str = "", promises: Sequence[str
     if problem := no_release(folder):
         raise InputError(problem)
     secret = _private_key(key)
-    files, place = files_of(folder), folder / SIGNATURE
+    files, place = hashes_of_files(folder), folder / SIGNATURE
     signed = _with_signature(Envelope(_statement(RELEASED, files, {"by": by, "promises": list(promises)}), {}), secret)
     if place.exists():
         first = Envelope.read(place)
@@ -205,7 +205,7 @@ def key_id(key: Ed25519PublicKey) -> str:
     return hashlib.sha256(key.public_bytes_raw()).hexdigest()
 
 
-def files_of(folder: Path) -> dict[str, str]:
+def hashes_of_files(folder: Path) -> dict[str, str]:
     """Return the sha256 of every file below a folder, by its path, without the signature; there is nothing else."""
     found: dict[str, str] = {}
     for place, folders, names in os.walk(folder):
@@ -280,7 +280,7 @@ def _problems(envelope: Envelope | None, folder: Path) -> Iterator[str]:
         return
     if envelope.statement.get("predicateType") != RELEASED:
         yield "the statement is about something else than a release"
-    signed, here = envelope.subjects, files_of(folder)
+    signed, here = envelope.subjects, hashes_of_files(folder)
     yield from (f"{name} is missing" for name in sorted(signed.keys() - here.keys()))
     yield from (f"{name} was added" for name in sorted(here.keys() - signed.keys()))
     yield from (f"{name} was changed" for name in sorted(signed.keys() & here.keys()) if signed[name] != here[name])

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import VerificationError, raise_all
 from sfumato.kernels.series import flows
-from sfumato.models.checks import Check, Outcome
+from sfumato.models.protocol import Check, Outcome
 from sfumato.published import PublishedTable
 from sfumato.published.checks.generalized import Verification
 from sfumato.release.agreement import PublishedPolicy
@@ -57,7 +57,7 @@ def labels_as_text(rows: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
     return written.with_columns(text_of(written[name]).alias(name) for name in labels)
 
 
-def as_written(rows: pl.DataFrame, format: Format, labels: Sequence[str]) -> pl.DataFrame:
+def rows_as_written(rows: pl.DataFrame, format: Format, labels: Sequence[str]) -> pl.DataFrame:
     """Return a table as :func:`byte_rows` will read it."""
     return byte_rows(bytes_of(rows, format), format, labels) if format == "csv" else labels_as_text(rows, labels)
 

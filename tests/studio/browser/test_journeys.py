@@ -494,3 +494,74 @@ def test_a_file_on_the_disk_opens_the_studio_as_the_address_does(serve, browser,
     again = watched(server, context=context).page
     again.get_by_role("link", name="Go on: say what the columns are").wait_for()
     context.close()
+
+
+def test_the_language_is_switched_and_stays(serve, watched, table, tmp_path):
+    words = (str(table), "--project", str(tmp_path / "project"))
+    server = serve(*words)
+    one = watched(server, width=390)
+    page = one.page
+    go(page, "Columns")
+    page.get_by_label("Language").select_option("de")
+    page.get_by_role("heading", name="Spalten").wait_for()
+    assert page.evaluate("document.documentElement.lang") == "de"
+    page.get_by_label("Rolle von age", exact=True).select_option("quasi-identifying")
+    page.get_by_text("5 unentschieden").wait_for()
+    page.locator("#find").fill("a")
+    page.get_by_text("3 von 6 gezeigt").wait_for()
+    assert one.axe() == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    server.kill()
+    page.locator("#link").get_by_text("Das Studio antwortet nicht").wait_for(timeout=3_000)
+    serve(*words)
+    page.get_by_text("Das Studio antwortet wieder").wait_for(timeout=10_000)
+    page.get_by_label("Sprache").select_option("en")
+    page.get_by_role("heading", name="Columns").wait_for()
+    one.lines = [line for line in one.lines if "ERR_CONNECTION_REFUSED" not in line]
+
+
+def test_nodes_are_regrouped_by_dragging_and_by_keyboard(serve, watched, table, tmp_path):
+    one = watched(
+        serve(
+            str(table),
+            "--project",
+            str(tmp_path / "project"),
+        )
+    )
+    page = one.page
+    give_roles(page)
+    go(page, "Hierarchies")
+    page.get_by_role("link", name="sick").click()
+    page.locator("#draft").click()
+    page.get_by_role("tree").wait_for()
+    page.locator("#as-table summary").click()
+    page.locator("#as-table textarea").fill("flu;air;*\ncold;air;*\nulcer;gut;*\ncough;gut;*\n")
+    page.get_by_role("button", name="Save the table").click()
+    tree = page.get_by_role("tree")
+    tree.get_by_text("gut").wait_for()
+
+    def held(group: str) -> list[str]:
+        item = tree.locator('[role="treeitem"][aria-level="2"]', has_text=group)
+        return sorted(text.split()[0] for text in item.locator('[role="treeitem"] > span').all_inner_texts())
+
+    assert held("air") == ["cold", "flu"]
+    # Both ends of the way are in sight before the mouse is pressed.
+    tree.get_by_text("air").scroll_into_view_if_needed()
+    with page.expect_response(lambda answer: answer.request.method == "GET" and "/hierarchies" in answer.url):
+        tree.get_by_text("cough").drag_to(tree.get_by_text("air"))
+    page.locator("main:not([aria-busy])").wait_for()
+    assert held("air") == ["cold", "cough", "flu"]
+    # By keyboard: Space chooses, M on a group takes it in.
+    item = tree.locator('[role="treeitem"][aria-level="3"]', has_text="flu")
+    item.focus()
+    page.keyboard.press(" ")
+    tree.locator('[role="treeitem"][aria-level="2"]', has_text="gut").focus()
+    with page.expect_response(lambda answer: answer.request.method == "GET" and "/hierarchies" in answer.url):
+        page.keyboard.press("m")
+    page.locator("main:not([aria-busy])").wait_for()
+    assert held("gut") == ["flu", "ulcer"]
+    assert page.evaluate("document.activeElement.getAttribute('role')") == "treeitem"
+    assert one.axe() == []
+    page.locator("#undo").click()
+    page.locator("main:not([aria-busy])").wait_for()
+    tree.locator('[role="treeitem"][aria-level="2"]', has_text="air").get_by_text("flu").wait_for()

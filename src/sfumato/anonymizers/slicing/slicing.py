@@ -40,7 +40,7 @@ from sfumato.anonymizers.slicing.partitioning import (
     structure_of,
     with_insensitive,
 )
-from sfumato.classes.generalized import GeneralizedTable
+from sfumato.classes.partition import GeneralizedTable
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.protocol import PrivacyModel
@@ -53,7 +53,7 @@ from sfumato.recoding import recode
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.table import Table
 
-_ADVICE = ", and column_k = 5 lets no value of a column occur less than 5 times"
+_ADVICE = "; column_k = 5 lets no value of a column occur less than 5 times"
 
 
 @dataclass(frozen=True)

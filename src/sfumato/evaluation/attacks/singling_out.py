@@ -11,16 +11,15 @@ import polars as pl
 import polars.selectors as cs
 from numpy.typing import NDArray
 
-from sfumato.classes.generalized import Form
-from sfumato.classes.partition import group_records
+from sfumato.classes.partition import Form, group_records
 from sfumato.evaluation.attacks.downcoding import children_of, label_edges, on_its_grid
 from sfumato.evaluation.attacks.original_values import (
     ExactPart,
     TableCells,
     exact_parts,
     number_part_rows,
-    read_cells,
     shared_names,
+    table_cells,
     unread_notes,
 )
 from sfumato.evaluation.attacks.people import Cohort, cohort_of, generator_of, nothing_shared
@@ -32,7 +31,7 @@ from sfumato.options import Checked, Limit
 from sfumato.published import PublishedTable
 from sfumato.randomness import hashed
 from sfumato.rates import Rate
-from sfumato.recoding.ends import outer_bins
+from sfumato.recoding.choice import outer_bins
 from sfumato.table.distinct import distinct_of
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.header import columns_of
@@ -229,8 +228,8 @@ def _of_classes(published: PublishedTable, target: Target, cohort: Cohort, *, va
     if not names:
         raise nothing_shared()
     region = shared_names(published, people, sensitive=False) or names
-    whole = read_cells(published, people, region, target.recoding)
-    parts = whole if region == names else read_cells(published, people, names, target.recoding)
+    whole = table_cells(published, people, region, target.recoding)
+    parts = whole if region == names else table_cells(published, people, names, target.recoding)
     # The part of each class with fewest records, the first of equals.
     sizes = parts.publication.sizes.astype(np.float64)
     class_of = whole.publication.class_of[first_records(parts.publication.class_of, len(sizes))]
