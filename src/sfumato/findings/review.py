@@ -34,8 +34,8 @@ from sfumato.table.columns import (
 from sfumato.table.distinct import repeats
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.identification import Look, Sort, look_of, name_in_words, sort_by_name
-from sfumato.table.layout import Reading
 from sfumato.table.schema import Attribute, Kind, Role, Schema
+from sfumato.table.sources.protocol import Reading
 from sfumato.table.written_forms import PLAIN
 
 if TYPE_CHECKING:
