@@ -432,6 +432,13 @@ def _wrong_key_form(form: str | None) -> list[str]:
 LARGEST_NUMBER = 1e70
 """Largest magnitude of a number: sums of fourth powers of such numbers stay finite."""
 
+_PLAIN = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Date, pl.Datetime, pl.Time, pl.Null)
+
+
+def is_plain(dtype: pl.DataType) -> bool:
+    """Tell whether values of a type are numbers, texts, dates or the like, which can be compared and published."""
+    return dtype.is_numeric() or isinstance(dtype, _PLAIN)
+
 
 def is_measured(kind: Kind) -> bool:
     """Tell whether values of this kind lie on a line, so that ranges and means make sense."""
