@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError, SchemaError
 from sfumato.findings.meaning import Judgement, Meaning, Values, judge_meaning
 from sfumato.findings.words import names_of, values_that_mean
-from sfumato.hierarchy.specification import HierarchySpecification
+from sfumato.hierarchy.tree import HierarchySpecification
 from sfumato.numbers import counted
 from sfumato.progress import Progress, silent
 from sfumato.table.columns import (

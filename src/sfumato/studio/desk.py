@@ -14,7 +14,7 @@ import polars as pl
 
 from sfumato.errors import InputError, SfumatoError
 from sfumato.evaluation.preview import ClassSizes, Preview
-from sfumato.hierarchy.specification import text_of
+from sfumato.hierarchy.tree import text_of
 from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
 from sfumato.published import PublishedTable

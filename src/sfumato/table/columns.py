@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError
 from sfumato.numbers import counted
-from sfumato.table.distinct import private_categorical
+from sfumato.table.distinct import is_plain, private_categorical
 from sfumato.table.identification import names_a_day, sort_by_name
 from sfumato.table.person_keys import one_key, person_keys
-from sfumato.table.schema import Attribute, Kind, is_plain, text_of
+from sfumato.table.schema import Attribute, Kind, text_of
 from sfumato.table.written_forms import (
     EXCEL,
     MARKS,

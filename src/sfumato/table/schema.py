@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sfumato.errors import InputError, SchemaError, raise_all
-from sfumato.hierarchy.specification import HierarchySpecification
-from sfumato.hierarchy.specification import text_of as text_of
+from sfumato.hierarchy.tree import HierarchySpecification
+from sfumato.hierarchy.tree import text_of as text_of
 from sfumato.table.person_keys import PersonKey, as_person_key, key_columns, read_key_form
 from sfumato.table.written_forms import Strays, WrittenForm
 
@@ -431,13 +431,6 @@ def _wrong_key_form(form: str | None) -> list[str]:
 
 LARGEST_NUMBER = 1e70
 """Largest magnitude of a number: sums of fourth powers of such numbers stay finite."""
-
-_PLAIN = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Date, pl.Datetime, pl.Time, pl.Null)
-
-
-def is_plain(dtype: pl.DataType) -> bool:
-    """Tell whether values of a type are numbers, texts, dates or the like, which can be compared and published."""
-    return dtype.is_numeric() or isinstance(dtype, _PLAIN)
 
 
 def is_measured(kind: Kind) -> bool:

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, SchemaError, raise_all
 from sfumato.numbers import counted
-from sfumato.table.distinct import Distinct, distinct_of, private_categorical
+from sfumato.table.distinct import Distinct, distinct_of, is_plain, private_categorical
 from sfumato.table.header import Header
 from sfumato.table.identification import Look, look_at
 from sfumato.table.person_keys import PersonKey, named_key, number_people
-from sfumato.table.schema import LARGEST_NUMBER, Kind, Schema, is_measured, is_plain
+from sfumato.table.schema import LARGEST_NUMBER, Kind, Schema, is_measured
 
 FEW = 10
 """So many columns without a role are looked at whatever their names are."""

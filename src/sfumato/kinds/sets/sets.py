@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, SfumatoError, raise_all, raise_together, said_of
 from sfumato.former import FormerReading, reading_of_call
-from sfumato.hierarchy.specification import HierarchySpecification
-from sfumato.hierarchy.tree import Hierarchy
+from sfumato.hierarchy.tree import Hierarchy, HierarchySpecification
 from sfumato.kernels.ratings.rows import number_by_appearance, rows_of, rows_rise
 from sfumato.kernels.sets import relabelled_rows
 from sfumato.numbers import counted

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, SfumatoError, raise_all, said_of
 from sfumato.former import FormerTraces, refuse_others, warn
-from sfumato.hierarchy.specification import HierarchySpecification
+from sfumato.hierarchy.tree import HierarchySpecification
 from sfumato.kernels.ratings.rows import number_by_appearance
 from sfumato.kinds.traces.grain import LARGEST, SMALLEST, WIDTHS, Axis, Leaves, code_axis, grid_axis, time_axis
 from sfumato.kinds.traces.traces import Traces
