@@ -192,6 +192,9 @@ def test_a_spreadsheet_has_one_mark_before_all_fractions(studio):
         refused = studio.post("/sign/hand-over", **{**sent, "name": "odd"}, separator=separator, decimal=decimal)
         assert refused.status_code == 422
     assert not (place / "odd").exists()
+    for name in ("aux", "NUL.release", "a:b", "what?", "end."):
+        refused = studio.post("/sign/hand-over", **{**sent, "name": name})
+        assert "Windows cannot have a folder of this name" in refused.json()["problems"][0]
     # The written file is read again: one that came out otherwise is removed and said.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sign, "write_whole", lambda path, text, *_: path.write_text(text.replace("flu", "flue"), "utf-8"))

@@ -242,6 +242,10 @@ def replay(request: Request, sent: FormData) -> str:
     return BRANCHED if branches else f"The policy of last time is the setup now.{left}"
 
 
+_NOT_PORTABLE = re.compile(r'(?i)(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?|.*[<>:"|?*\x00-\x1f].*|.*[ .]')
+"""Names that a recipient on Windows could not copy a folder under."""
+
+
 def hand_over(request: Request, sent: FormData) -> str:
     """Copy a release into a folder beside the table, and write a receipt for its recipient beside that."""
     desk = desk_of(request)
@@ -249,6 +253,8 @@ def hand_over(request: Request, sent: FormData) -> str:
     name = text(sent, "name").strip()
     if not name or name in (".", "..") or Path(name).name != name or "\\" in name or "\0" in name:
         raise InputError("name: give the name of a new folder, without a path")
+    if _NOT_PORTABLE.fullmatch(name):
+        raise InputError("name: Windows cannot have a folder of this name; choose another")
     if lack := lacking(desk, job):
         raise InputError(*lack)
     asked = text(sent, "format") or desk.policy_of(job).output.format
