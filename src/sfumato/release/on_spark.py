@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Anonymizer
 from sfumato.classes.statistics import ClassStatistics
-from sfumato.engines.disk import PublishedColumns, part_count
+from sfumato.engines.disk import HELD, PublishedColumns, part_count
 from sfumato.engines.spark import SparkBatches, SparkEngine, run_on_spark
 from sfumato.engines.spark_counts import (
     COUNTED_FROM,
@@ -79,9 +79,6 @@ from sfumato.table.sources.spark_server import spark_layout, spark_session, spar
 from sfumato.table.table import Table
 from sfumato.table.writing import Format, write_data
 from sfumato.table.written_forms import WrittenForm
-
-HELD = 90
-"""Bytes of memory that a record takes whose codes are here, at most about (70 to 90 were measured)."""
 
 # Parts of a release that Spark's workers write into a folder which they share with this machine.
 #
