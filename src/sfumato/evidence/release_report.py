@@ -545,7 +545,7 @@ def _promises(content: Mapping[str, Any]) -> list[str]:
         return ["This release promises no privacy model."]
     holding, source = [promise for promise in models if promise["outcome"] == "holds"], content["recounted_from"]
     if len(holding) == len(models):
-        return [f"Every promise holds, recounted from {source}: {_listed(holding)}."]
+        return [f"Every promise of a privacy model holds, recounted from {source}: {_listed(holding)}."]
     return [
         f"{len(holding)} of {counted(len(models), 'promise')} hold, recounted from {source}; the others "
         "cannot be decided from it."
