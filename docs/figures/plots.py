@@ -28,15 +28,16 @@ def people() -> sf.Table:
 def plots(table: sf.Table) -> dict[str, Callable[[], Any]]:
     """Return what is drawn, by file name without ending."""
     release = sf.anonymize(table, [sf.KAnonymity(5), sf.DistinctLDiversity(2)], anonymizer=sf.Mondrian(), seed=1)
-    methods = ["mondrian", "mdav", "k-means"]
+    methods = ["mondrian", "mdav", "k-means", "k-member"]
+    bounded = sf.Figures(queries=0, bound=True)
     return {
         "plot-release": release.plot,
         "plot-risk": lambda: sf.risk(table).plot(),
         "plot-attack": lambda: sf.attack(release, table, seed=1).plot(),
         "plot-utility": lambda: sf.measure_utility(release, table).plot(),
         "plot-comparison": lambda: sf.compare(
-            table, sf.KAnonymity(5), anonymizers=methods, vary={"k": (2, 5, 10, 20)}, seed=1
-        ).plot(),
+            table, anonymizers=methods, vary={"k": (2, 5, 10, 20)}, figures=bounded, seed=1, threads=1
+        ).plot("highest_risk"),
     }
 
 

@@ -353,13 +353,38 @@ def test_what_is_saved(table, tmp_path):
     assert pl.read_parquet(folder / "comparison.parquet").equals(found.frame)
     drawn = sorted(path.name for path in folder.glob("*.svg"))
     assert drawn == [
-        "count_error-by-k.svg", "discernibility-by-k.svg", "loss-by-k.svg", "risk-and-count_error.svg",
-        "risk-and-loss.svg", "seconds-by-k.svg",
+        "count_error-by-k.svg", "discernibility-by-k.svg", "highest-risk-and-loss.svg", "loss-by-k.svg",
+        "risk-and-count_error.svg", "risk-and-loss.svg", "seconds-by-k.svg",
     ]  # fmt: skip
     text = (folder / "loss-by-k.svg").read_text()
     for word in ("information loss", "records of a class", "mondrian", "mdav"):
         assert word in text
     assert draw_comparison(found.means(), "k")["loss-by-k"] == text
+
+
+def test_losses_are_drawn_above_their_bound_which_holds_at_each_highest_risk(table):
+    values = (2, 3, 5)
+    found = sf.compare(
+        table, anonymizers=["mondrian", "mdav"], vary={"k": values}, figures=sf.Figures(queries=0, bound=True), seed=1
+    )
+    bounds = {k: sf.lower_bound(table, k) for k in values}
+    for row in found.frame.to_dicts():
+        assert row["lower_bound"] == bounds[row["k"]] <= row["loss"]
+    _, beside = found.plot("highest_risk").figure.axes
+    (line,) = [line for line in beside.lines if line.get_label() == "lower bound"]
+    assert line.get_drawstyle() == "steps-pre"
+    places, losses = line.get_data()
+    for risk in np.linspace(min(places), 0.5, 50):
+        # What is drawn at a risk is the value of the next place on the right.
+        drawn = losses[int(np.searchsorted(places, risk))]
+        assert drawn <= bounds[max(k for k in values if k <= 1 / risk + 1e-9)]
+    assert not [
+        line
+        for line in found.plot().figure.axes[1].lines
+        if line.get_label() == "lower bound" and len(line.get_xdata())
+    ]
+    areas = [each for dots in beside.collections for each in dots.get_sizes()]
+    assert max(areas) > 5 * min(areas)
 
 
 def test_a_method_looks_the_same_in_every_drawing_and_unlike_the_others():

@@ -73,6 +73,9 @@ class Ways:
     classifiers: Annotated[
         bool, METHOD("Also train classifiers on releases; test on a held-out third.", None, "--classifiers")
     ] = False
+    bound: Annotated[bool, METHOD("Also compute how little any release with these k must lose.", None, "--bound")] = (
+        False
+    )
     within: Annotated[float | None, METHOD("Ends after so long with what is finished by then.", "SECONDS")] = None
     settings: Settings = None
     seed: Annotated[int | None, METHOD("Makes the figures repeatable.")] = None
@@ -173,7 +176,7 @@ def _compared(
             threads=policy.threads,
             progress=progress,
             repetitions=ways.repetitions,
-            figures=Figures(ways.queries, ways.classifiers, within=ways.within, private=private),
+            figures=Figures(ways.queries, ways.classifiers, within=ways.within, private=private, bound=ways.bound),
             people=ways.people,
             seed=ways.seed,
             folder=folder,

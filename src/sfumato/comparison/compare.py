@@ -88,6 +88,10 @@ class Figures:
         Labels with policies of releases under differential privacy, noisy counts or samples: each is made `repetitions`
         times, answers the same counts, and is told beside the values at which others are off by no more. Their columns
         are those of the table, whose schema declares their domains. No seed repeats them.
+    bound
+        Also compute how little any release loses whose classes are as large as the models ask
+        (:func:`~sfumato.lower_bound`): the figure ``lower_bound``, once for each table and size; no run's seconds
+        count it.
     """
 
     queries: int = 200
@@ -95,6 +99,7 @@ class Figures:
     metrics: Mapping[str, Metric] | Sequence[str] = ()
     within: float | None = None
     private: Mapping[str, PrivateWay] = field(default_factory=dict)
+    bound: bool = False
 
 
 def compare(
@@ -185,7 +190,7 @@ def compare(
         if not isinstance(vary, str) and len(vary) != 1:
             raise PolicyError("vary: name one parameter with its values, such as {'k': [2, 5, 10]}")
         laid = plan(anonymizers, models, varied, values, repetitions, people)
-        laid = replace(laid, metrics=metrics_of(measured.metrics, varied))
+        laid = replace(laid, metrics=metrics_of(measured.metrics, varied), bound=measured.bound)
     except PolicyError as error:
         raise PolicyError(*problems, *error.problems) from None
     problems.extend(_size_problems(table, laid))
@@ -354,6 +359,7 @@ def _identity(
         "models": [repr(model) for model in laid.models],
         "vary": laid.vary,
         **({"metrics": list(laid.metrics)} if laid.metrics else {}),
+        **({"bound": True} if laid.bound else {}),
         "recoding": _as_before(recoding or Recoding()),
         "suppression_limit": limit,
         "queries": queries,

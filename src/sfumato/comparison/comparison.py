@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.comparison.plan import DONE, UNFINISHED, Plan, Promise, RunOutcome, SharedWork, plan_lines, prepared
 from sfumato.drawing import AXES, LOGARITHMIC, Drawing, canvas, canvases, curves_svg, legend, style_of, svg_of, tick_at
@@ -125,7 +126,9 @@ class Comparison:
         return recommend(means, self.vary).replace("Recommendation:", "Recommendation so far:", 1)
 
     def plot(self, risk: str = "average_risk", loss: str = "loss") -> Drawing:
-        """Draw a figure against what varies, and against a risk with the efficient frontier.
+        """Draw a figure against what varies, and against a risk with each method's frontier; larger dots took longer.
+
+        Where losses were bounded, the bound is a line; beside a risk only beside ``"highest_risk"``.
 
         Parameters
         ----------
@@ -143,13 +146,18 @@ class Comparison:
         figure, (curve, frontier) = canvases(1, 2, width=10.8, height=4.2)
         for label, points in _curves(rows, self.vary, loss).items():
             curve.plot(*points, label=label, **style_of(label))
+        bounds = _bounds(rows, self.vary, loss)
+        if bounds:
+            curve.plot(*bounds, **_BOUND)
+            if risk != "highest_risk":
+                frontier.plot([], [], label="lower bound", **_BOUND)
         for axes, across in ((curve, self.vary), (frontier, risk)):
             axes.set_xlabel(AXES.get(across, across))
             axes.set_ylabel(AXES.get(loss, loss))
         if self.vary in LOGARITHMIC:
             curve.set_xscale("log")
         tick_at(curve, sorted(rows[self.vary].unique().to_list()))
-        _draw_frontier(frontier, rows, risk, loss)
+        _draw_frontier(frontier, rows, risk, loss, bounds if self.vary == "k" else None)
         return Drawing(figure)
 
     def cite(self) -> str:
@@ -245,12 +253,14 @@ def draw_comparison(means: pl.DataFrame, vary: str) -> dict[str, str]:
     for name in ("loss", "discernibility", "count_error", "seconds"):
         rows = means.drop_nulls(name) if name in means.columns else means.clear()
         if rows.height:
-            drawn[f"{name}-by-{vary}"] = curves_svg(_curves(rows, vary, name), vary, name)
-    for name in ("loss", "count_error"):
-        if {"average_risk", name} <= {*means.columns}:
-            rows = means.drop_nulls(["average_risk", name])
-            if rows.height:
-                drawn[f"risk-and-{name}"] = _frontier_svg(rows, "average_risk", name)
+            bounds = _bounds(rows, vary, name)
+            curves = _curves(rows, vary, name) | ({"lower bound": bounds} if bounds else {})
+            drawn[f"{name}-by-{vary}"] = curves_svg(curves, vary, name, styles={"lower bound": _BOUND})
+    for risk, name in (("average_risk", "loss"), ("average_risk", "count_error"), ("highest_risk", "loss")):
+        if {risk, name} <= {*means.columns} and (rows := means.drop_nulls([risk, name])).height:
+            figure, axes = canvas(risk, name)
+            _draw_frontier(axes, rows, risk, name, _bounds(rows, vary, name) if vary == "k" else None)
+            drawn[f"{'highest-' if risk == 'highest_risk' else ''}risk-and-{name}"] = svg_of(figure)
     return drawn
 
 
@@ -261,24 +271,59 @@ def _curves(rows: pl.DataFrame, vary: str, name: str) -> dict[str, tuple[list[fl
     }
 
 
-def _frontier_svg(rows: pl.DataFrame, risk: str, loss: str) -> str:
-    figure, axes = canvas(risk, loss)
-    _draw_frontier(axes, rows, risk, loss)
-    return svg_of(figure)
+_BOUND = {"color": "#777777", "linestyle": "-", "marker": ""}
+
+
+def _bounds(rows: pl.DataFrame, vary: str, loss: str) -> tuple[list[float], list[float]] | None:
+    """Return the values and what is lost at least at each of them, where that was measured."""
+    if loss != "loss" or "lower_bound" not in rows.columns:
+        return None
+    # Those who count records, or people, may be bounded from different tables.
+    least = rows.drop_nulls("lower_bound").group_by(vary).agg(pl.col("lower_bound").min()).sort(vary)
+    return (least[vary].to_list(), least["lower_bound"].to_list()) if least.height else None
 
 
 _RISKS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+_DOTS = (16.0, 160.0)
+"""Areas of the dots of the fastest and the slowest release."""
 
 
-def _draw_frontier(axes: Any, rows: pl.DataFrame, risk: str, loss: str) -> None:
-    for (label,), points in rows.group_by(["anonymizer"], maintain_order=True):
-        axes.plot(points[risk], points[loss], label=str(label), **{**style_of(str(label)), "linestyle": ""})
-    best = frontier_of(rows, risk, loss)
-    axes.step(best[risk], best[loss], where="post", color="#777777", zorder=0, label="efficient frontier")
+def _draw_frontier(
+    axes: Any, rows: pl.DataFrame, risk: str, loss: str, bounds: tuple[list[float], list[float]] | None
+) -> None:
+    """Draw releases as dots, the larger the longer they took, and the frontier of each method.
+
+    `bounds`: values of k, and what is lost at least. It is drawn for the highest risk alone: that is below 1/k where
+    classes have k records, and an average says nothing about the smallest class.
+    """
+    seconds = np.maximum(rows["seconds"].to_numpy(), 0.001) if "seconds" in rows.columns else None
+    for (label,), points in rows.with_row_index("row").group_by(["anonymizer"], maintain_order=True):
+        look, own = style_of(str(label)), frontier_of(points, risk, loss)
+        axes.plot(own[risk], own[loss], drawstyle="steps-post", markersize=4, linewidth=1.2, label=str(label), **look)
+        if seconds is not None:
+            areas = _areas(seconds)[points["row"].to_numpy()]
+            axes.scatter(points[risk], points[loss], s=areas, color=look["color"], marker=look["marker"], alpha=0.5)
+    if bounds and risk == "highest_risk":
+        # A risk between two of them allows classes that are no larger than the smaller k asks.
+        places = [1.0 / value for value in bounds[0]] + [
+            float(np.append(rows[risk].to_numpy(), 1.0 / bounds[0][-1]).min())
+        ]
+        losses = [*bounds[1], bounds[1][-1]]
+        axes.plot(places[::-1], losses[::-1], drawstyle="steps-pre", label="lower bound", **_BOUND)
+    if seconds is not None:
+        for area, spent in zip(_DOTS, (seconds.min(), seconds.max()), strict=True):
+            axes.scatter([], [], s=area, color="#aaaaaa", label=f"{figure(float(spent), 2)} s")
     axes.set_xscale("log")
     low, high = axes.get_xlim()
     tick_at(axes, [place for place in _RISKS if low <= place <= high])
-    legend(axes, rows["anonymizer"].n_unique() + 1)
+    legend(axes, len(axes.get_legend_handles_labels()[0]))
+
+
+def _areas(seconds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the area of each dot, by logarithms of seconds."""
+    logarithms = np.log(seconds / seconds.min())
+    shares: NDArray[np.float64] = logarithms / max(float(logarithms.max()), 1e-9)
+    return _DOTS[0] + (_DOTS[1] - _DOTS[0]) * shares
 
 
 _CRITERIA = {"count_error": "median error of counts", "loss": "information loss"}

@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 import polars as pl
 
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
+from sfumato.anonymizers.clustering.bounds import lower_bound
 from sfumato.anonymizers.protocol import Anonymizer, Publisher
 from sfumato.errors import PolicyError, SfumatoError, UnsatisfiableError, raise_all
 from sfumato.evaluation.utility.answers import Questions, drawn_workload
@@ -23,6 +24,7 @@ from sfumato.evaluation.utility.joint import Original
 from sfumato.evaluation.utility.measure import ReleaseView, error_figures
 from sfumato.models import KAnonymity
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.says import least_class_size
 from sfumato.numbers import figure, percent
 from sfumato.parallel import Once
 from sfumato.policy.parts import People
@@ -73,6 +75,7 @@ class Plan:
     # what is done about people who have several records, where that is not compared
     people: People = field(default_factory=People)
     metrics: Mapping[str, Metric] = field(default_factory=dict)  # metrics of the caller's own
+    bound: bool = False  # whether losses are bounded, too
 
     def runs(self) -> Iterator[Run]:
         """Return the runs, one repetition after the other, so that an early end leaves whole curves."""
@@ -279,7 +282,16 @@ _METRICS = Registry({}, group="sfumato.metrics")
 
 _TAKEN = frozenset({"anonymizer", "repetition", "status", "reason", "records", "suppressed", "seconds", "cpu_seconds"})
 _TAKEN_TOO = frozenset(
-    {"loss", "discernibility", "average_class_size", "classes", "highest_risk", "average_risk", "count_error"}
+    {
+        "loss",
+        "discernibility",
+        "average_class_size",
+        "classes",
+        "highest_risk",
+        "average_risk",
+        "count_error",
+        "lower_bound",
+    }
 )
 
 
@@ -371,6 +383,9 @@ def outcome_of(run: Run, plan: Plan, ground: SharedWork, prepared: _PreparedTabl
         return RunOutcome(run, _REFUSED, "; ".join(error.problems))
     seconds = {"seconds": time.perf_counter() - began, "cpu_seconds": time.thread_time() - spent}
     own = measure_run(plan.metrics, release, prepared.original.table)
+    if plan.bound and isinstance(plan.anonymizers[run.anonymizer], Anonymizer):
+        size = least_class_size(plan.models_of(run)) or 1
+        own["lower_bound"] = prepared.bounds.of(size, lambda: lower_bound(prepared.original.encoded, size))
     return RunOutcome(run, DONE, figures={**seconds, **_figures(release), **_utility(release, prepared, ground), **own})
 
 
@@ -443,6 +458,7 @@ class _PreparedTable:
     questions: Questions | None  # the queries and their exact answers; None if no utility is measured
     # accuracies of classifiers that were trained on the original, tested on the records that were held out
     trained: TrainedOnce = field(default_factory=Once)
+    bounds: Once[int, float] = field(default_factory=Once)  # size of the smallest class → what is lost at least
 
 
 class PreparedTables:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import replace
+from datetime import datetime, timedelta
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -79,6 +80,38 @@ def test_what_is_published_holds_its_promise(seed: int) -> None:
     held, values = shown(release)
     assert naive.is_private(held, values, k, known, Fraction(share))
     assert release.recount().ok
+
+
+LENGTHS = {"PT1H": 1, "PT3H": 3, "PT6H": 6, "PT12H": 12, "P1D": 24, "P1W": 168}
+
+
+def within(place: str, time: str, where: str, when: str) -> bool:
+    """Tell whether a point lies in a published doublet, from the labels alone."""
+    begin, _, length = time.partition("/")
+    since = datetime.fromisoformat(when) - datetime.fromisoformat(begin if time != "*" else "2026-01-01")
+    is_then = time == "*" or timedelta(0) <= since < timedelta(hours=LENGTHS[length])
+    return is_then and place in (where, f"d{int(where[1]) // 2}", "*")
+
+
+@pytest.mark.parametrize("block", [1, 5])
+def test_every_published_point_is_one_of_the_person(block: int) -> None:
+    """Also where points that move between levels come back to what they were."""
+    for seed in range(12 * block, 12 * block + 12):
+        frame = small(random.Random(seed), 4 + seed % 9, 5)
+        try:
+            release = anonymize_traces(read(frame), TracePrivacy(2 + seed % 3, 1), suppression_limit=0.99, seed=1)
+        except UnsatisfiableError:
+            continue
+        points = [frame.filter(who=who)["where", "when"].rows() for who in frame["who"].unique(maintain_order=True)]
+        lost = 0.0
+        for published, person in enumerate(release.origin.tolist()):
+            rows = release.tables["traces"].filter(trace=published + 1)
+            for place, time in rows["place", "time"].rows():
+                assert any(within(place, time, *point) for point in points[person])
+            lost += sum(
+                not any(within(*row, *point) for row in rows["place", "time"].rows()) for point in {*points[person]}
+            )
+        assert lost <= release.loss.points_left_out
 
 
 @pytest.mark.parametrize("seed", range(40))

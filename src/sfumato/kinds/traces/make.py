@@ -271,7 +271,7 @@ class TraceLadder:
         return self.crowd.rows(found, len(self.doublets))
 
     def annealed(self, choice: TraceChoice) -> TraceChoice:
-        """Move points of a choice between all levels, and let those stay that hold together; keep what loses less."""
+        """Move points of a choice between all levels, and let those stay that hold together."""
         traces, demand, table = self.table.traces, self.demand, self.table
         points, levels = len(traces.places), len(self.levels)
         codes = np.concatenate([code[table.pair_of] for code in self.codes])
@@ -288,8 +288,7 @@ class TraceLadder:
         schedule = Schedule(min(_MOVES, 300 * points), _WARMTH[0], _WARMTH[1], 1)
         anneal_traces(ladder, level_of, demand.known, demand.k, schedule, np.array(_CHARGES), counts)
         labels = np.append(codes, np.full(points, -1, dtype=np.int64))[level_of * points + np.arange(points)]
-        found = self.choice(self.climb(self.holding(labels)))
-        return found if found.loss < choice.loss else choice
+        return self.choice(self.climb(self.holding(labels)))
 
     def holding(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         """Take such of these doublets, −1 for none, as hold together, those of most people first."""
@@ -370,8 +369,11 @@ def solve_traces(
         progress("moving points between levels", number, len(found[:2]))
         if len(ladder.levels) > 1 and len(choice.item_of) <= _MOST_MOVED:
             finest = min(place for place, _ in allowed), min(time for _, time in allowed)
-            ladder = TraceLadder.of(table, demand, finest, _RUNGS)
-            choice = ladder.annealed(choice)
+            wide = TraceLadder.of(table, demand, finest, _RUNGS)
+            moved = wide.annealed(choice)
+            # Each ladder numbers doublets in its own way: a choice is ever read with its own.
+            if moved.loss < choice.loss:
+                choice, ladder = moved, wide
         progress("keeping more points", number, len(found[:2]))
         better = ladder.climb_again(choice.item_of, min(effort, _ROUNDS))
         if traces.height - len(better.people(traces)) <= may_leave:
