@@ -46,6 +46,7 @@ from sfumato.anonymizers.full_domain.losses import (
     CellLoss,
     CellObjectiveName,
     ClassObjectiveName,
+    Convention,
     Mean,
     NodeLoss,
     ObjectiveName,
@@ -122,6 +123,11 @@ class Optimal(Checked):
         rising order of their cost, and each takes the records that make up classes there and that no cheaper node has
         taken; what is left in the end joins the classes that it makes dearer by the least. Only with an objective of
         cells; not proven to be the best.
+    convention
+        ``"arx"`` charges suppressed records as ARX does: like others on the same levels, and in addition for twice the
+        balance, at most 1, of what is missing to the full cost. At a balance of 0 that is what ARX calls a monotonic
+        objective, of entropy and discernibility as well. In the average class size they are one class, and k divides
+        nothing.
     levels
         The level that a column must be published on, for each name; those that are not named are searched. If all are
         named, that node alone is published, or nothing.
@@ -163,6 +169,7 @@ class Optimal(Checked):
     node_limit: Annotated[int, Limit(0, above=True)] | None = None
     local_recoding: bool = False
     label: str | None = None
+    convention: Convention | None = None
     levels: Mapping[str, int] | None = field(default=None, hash=False)
 
     @property
@@ -191,10 +198,20 @@ class Optimal(Checked):
                 yield f"optimal: mean={self.mean!r} is over attributes, of which {self.objective!r} knows nothing"
             if self.local_recoding is True:
                 yield f"optimal: local_recoding needs an objective of cells, which {self.objective!r} is not"
-        if self.balance != EVEN and self.objective in ("entropy", *_NOT_OF_CELLS[1:]):
+        if self.balance != EVEN and self.objective in (*(() if self.convention else ("entropy",)), *_NOT_OF_CELLS[1:]):
             yield f"optimal: balance means nothing to {self.objective!r}; leave it out, or take another objective"
+        if self.convention is not None:
+            yield from self._convention_mistakes()
         if self.local_recoding is True and (self.balance != EVEN or self.mean in ("sum", "maximum", "rank")):
             yield "optimal: local_recoding takes means, and suppressed records in full; leave out one or the other"
+
+    def _convention_mistakes(self) -> Iterator[str]:
+        if self.local_recoding is True or self.objective in ("payout", *OF_RECORDS):
+            yield f"optimal: convention={self.convention!r} is for objectives over cells and classes; leave it out"
+        if (self.balance > EVEN and self.objective != "loss") or (
+            self.balance not in (0, EVEN) and self.objective == "discernibility"
+        ):
+            yield f"optimal: by the convention of {self.convention} {self.objective} has no balance of {self.balance:g}"
 
     def solve(self, problem: Problem) -> Partition:
         """Search the lattice and group the records on the best node.
@@ -282,7 +299,9 @@ class Optimal(Checked):
             case objective:
                 # What the payout loses of information is charged as that.
                 name: CellObjectiveName | ClassObjectiveName = "information" if objective == "payout" else objective
-                return node_loss(name, self.mean, domains, tables, codes, smallest, limit, self.balance)
+                return node_loss(
+                    name, self.mean, domains, tables, codes, smallest, limit, self.balance, self.convention
+                )
 
     @property
     def _limits(self) -> SearchLimit:
@@ -353,6 +372,7 @@ def _measure(options: Optimal) -> str:
     means = options.mean in ("arithmetic", "geometric")
     over = f", {options.mean}{' mean' if means else ''}" if options.objective in _OF_CELLS else ""
     over += "" if options.label is None else f" by {options.label}"
+    over += "" if options.convention is None else f" by the convention of {options.convention}"
     return options.objective + over + ("" if options.balance == EVEN else f", balance {options.balance:g}")
 
 
@@ -395,7 +415,7 @@ class Heuristic(Optimal):
 
     Parameters
     ----------
-    objective, mean, balance, label
+    objective, mean, balance, label, convention
         As for :class:`Optimal`.
     time_limit
         Seconds after which the search ends with the best that it has; what comes out then depends on the machine.
