@@ -11,5 +11,5 @@ from sfumato.kernels.predicates import K_ANONYMITY as K_ANONYMITY
 from sfumato.models.protocol import Achieved as Achieved
 from sfumato.models.protocol import PrivacyModel as PrivacyModel
 from sfumato.models.protocol import Rule as Rule
-from sfumato.models.says import Says as Says
+from sfumato.models.protocol import Says as Says
 from sfumato.policy.policy import register as register

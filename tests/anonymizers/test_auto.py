@@ -52,7 +52,7 @@ def test_the_number_of_records_decides() -> None:
 
 def test_many_columns_take_some_of_the_effort() -> None:
     rounds = [sf.Auto().choice(auto.MANY, columns).refine for columns in (3, 4, 8, 9)]  # type: ignore[attr-defined]
-    assert rounds == [244, 100, 100, 28]
+    assert rounds == [244, 244, 100, 28]
 
 
 def test_every_effort_ends_where_refinement_is_cold() -> None:

@@ -31,7 +31,7 @@ from sfumato.evaluation.attacks.linking_attack import linking_attack
 from sfumato.evaluation.risk.adversaries import individual_risk
 from sfumato.kernels.boxes import value_sets
 from sfumato.models import MODELS
-from sfumato.models.checks import Outcome
+from sfumato.models.protocol import Outcome
 from sfumato.progress import silent
 from sfumato.release.anonymize import solved_task
 from sfumato.release.task import Task

@@ -64,6 +64,16 @@ def test_a_command_ends_with_its_code(code: int, line: str, place: Path) -> None
     assert not (place / "never").exists()
 
 
+def test_what_is_not_there_is_said_first_and_all_at_once(place: Path) -> None:
+    absent = "sfumato: no.csv: there is no such file; check the path"
+    assert run("measure no.csv no", place).stderr.splitlines() == [absent, "sfumato: no: no such release folder"]
+    first, *others = run("anonymize no.csv --out out --quasi age -k 0", place).stderr.splitlines()
+    assert first == absent
+    assert [line.partition(": ")[2].partition(": ")[0] for line in others] == ["--out", "-k"]
+    assert run("attack out --original no.csv", place).stderr == absent.replace("no.csv", "--original: no.csv") + "\n"
+    assert "name the table first, then the release: in.csv out" in run("measure out in.csv", place).stderr
+
+
 def test_an_interruption_has_a_code_of_its_own(place: Path) -> None:
     # The table never ends, so that the command waits for it until it is interrupted.
     command = [sys.executable, "-m", "sfumato", *f"anonymize - {ROLES} -k 3 --out never --log-json".split()]

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from sfumato.cli import summary
 from sfumato.cli.app import app
 from sfumato.cli.summary import headline, say_marked
-from sfumato.models.checks import Check, Outcome
+from sfumato.models.protocol import Check, Outcome
 from sfumato.published.checks.generalized import Verification
 
 ROLES = ("--quasi", "age,sex", "--sensitive", "illness", "-k", "3")

@@ -18,8 +18,7 @@ from golden.runs import BLOCKS, TABLES
 from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
 from sfumato.anonymizers.parts import RunsParts, cut_into_blocks, solve_in_parts
 from sfumato.anonymizers.protocol import Anonymizer, Problem, SolvesParts
-from sfumato.classes.generalized import GeneralizedTable
-from sfumato.classes.partition import Partition
+from sfumato.classes.partition import GeneralizedTable, Partition
 from sfumato.engines import Engine, LocalEngine
 from sfumato.published import PublishedTable
 from sfumato.release.anonymize import made

@@ -17,7 +17,7 @@ from engines.test_spark import in_files, rising
 from golden.made_tables import town
 from sfumato.engines import disk
 from sfumato.errors import SfumatoError
-from sfumato.models.checks import Outcome
+from sfumato.models.protocol import Outcome
 
 SERVER = """
 import sys

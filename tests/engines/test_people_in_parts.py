@@ -22,7 +22,7 @@ from guarantees.tables import Drawn, tables
 from sfumato.cli.app import app
 from sfumato.engines import disk
 from sfumato.errors import PolicyError
-from sfumato.models.checks import Outcome
+from sfumato.models.protocol import Outcome
 from sfumato.policy.parts import People
 from sfumato.table.large import coding as people_on_disk
 from sfumato.table.large.coding import KeyFiles

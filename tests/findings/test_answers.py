@@ -14,7 +14,7 @@ import sfumato as sf
 from sfumato.cli import review as commands
 from sfumato.cli.app import app
 from sfumato.errors import PolicyError, SchemaError
-from sfumato.findings.answers import OpenFindings
+from sfumato.findings.review import OpenFindings
 from sfumato.release.on_disk import anonymize_on_disk
 
 PEOPLE = 200

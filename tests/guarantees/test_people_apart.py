@@ -23,8 +23,7 @@ from guarantees import recount
 from guarantees.combinations import PARAMETERS, RECODINGS, SETTINGS, described, models
 from guarantees.peoples_tables import PeoplesTable, check_audit, check_limit, holds, peoples_tables
 from sfumato.classes import people as classes_of_people
-from sfumato.models.checks import Outcome
-from sfumato.models.protocol import PrivacyModel
+from sfumato.models.protocol import Outcome, PrivacyModel
 
 APART = {
     name: setting

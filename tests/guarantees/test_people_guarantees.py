@@ -17,8 +17,7 @@ import sfumato as sf
 from examples import examples
 from guarantees.combinations import OF_PEOPLE, PUBLISHER_SETTINGS, RECODINGS, SETTINGS, described, models
 from guarantees.peoples_tables import PEOPLE_SETTINGS, PeoplesTable, check_by_hand, peoples_tables, released
-from sfumato.models.checks import Outcome
-from sfumato.models.protocol import PrivacyModel
+from sfumato.models.protocol import Outcome, PrivacyModel
 
 EACH = [
     pytest.param(name, marks=() if setting == type(setting)() else pytest.mark.slow)

@@ -19,7 +19,7 @@ from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.population import among_population
 from sfumato.hierarchy.lattice_search import SATISFYING
 from sfumato.hierarchy.level_table import HierarchyTable
-from sfumato.models.checks import Outcome
+from sfumato.models.protocol import Outcome
 from sfumato.release.on_disk import not_on_disk
 from sfumato.table.encoding import encode
 from sfumato.table.reading import read_population

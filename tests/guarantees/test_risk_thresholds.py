@@ -22,7 +22,7 @@ from guarantees.test_population_guarantees import (
 )
 from naive import risk as naive
 from sfumato.classes.population_uniqueness import population_uniqueness
-from sfumato.models.checks import Outcome
+from sfumato.models.protocol import Outcome
 
 FRACTION = 0.2
 

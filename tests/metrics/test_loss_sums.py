@@ -18,8 +18,7 @@ from examples import examples
 from recoding.small_tables import SmallTable, small_tables
 from sfumato.classes.partition import Partition
 from sfumato.metrics import measure_losses
-from sfumato.metrics.cell_losses import UNIT, exact_sum
-from sfumato.metrics.losses import LossSums, loss_sums, losses_of
+from sfumato.metrics.losses import UNIT, LossSums, exact_sum, loss_sums, losses_of
 from sfumato.recoding import TIGHT, Recoding, recode
 
 OTHERS = {"entropy", "squared_error", "classification"}

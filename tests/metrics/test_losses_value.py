@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from recoding.small_tables import ZONES, SmallTable, attributes_of
-from sfumato.classes.generalized import Form, GeneralizedTable
-from sfumato.classes.partition import Partition
+from sfumato.classes.partition import Form, GeneralizedTable, Partition
 from sfumato.errors import InputError, PolicyError
 from sfumato.metrics import METRICS, certainty_penalty, measure_losses
-from sfumato.metrics.cell_losses import squared_error
+from sfumato.metrics.losses import squared_error
 from sfumato.recoding import Recoding, publish, recode
 from sfumato.recoding.parsing import generalize_published
 
@@ -77,7 +76,7 @@ def test_lines_keep_only_the_digits_asked_for_and_counts_stay_whole() -> None:
     text = "\n".join(losses.lines(2))
 
     assert re.search(r"NCP\) +55%, utility 45%", text)
-    assert re.search(r"DM\) +12,345$", text, re.MULTILINE)
+    assert re.search(r"DM\) +12,345 of at most 16$", text, re.MULTILINE)
     assert not re.search(r"\de[+-]\d", str(dataclasses.replace(losses, iloss=1e9, squared_error=100.0)))
 
 

@@ -26,7 +26,7 @@ from sfumato.metrics import (
     precision,
     utility,
 )
-from sfumato.metrics.cell_losses import squared_error
+from sfumato.metrics.losses import squared_error
 from sfumato.recoding import Recoding
 from sfumato.table.schema import Kind
 

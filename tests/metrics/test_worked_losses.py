@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sfumato.classes.generalized import Form, GeneralizedTable
-from sfumato.classes.partition import Partition
+from sfumato.classes.partition import Form, GeneralizedTable, Partition
 from sfumato.hierarchy import HierarchyTable
 from sfumato.metrics import (
     average_class_size,
@@ -24,7 +23,7 @@ from sfumato.metrics import (
     precision,
     utility,
 )
-from sfumato.metrics.cell_losses import squared_error
+from sfumato.metrics.losses import squared_error
 from sfumato.recoding import TIGHT, Recoding, recode
 from sfumato.recoding.parsing import generalize_published
 from sfumato.table.encoding import encode

@@ -14,8 +14,7 @@ import pytest
 from hypothesis import strategies as st
 
 from naive import metrics as naive
-from sfumato.classes.generalized import GeneralizedTable
-from sfumato.classes.partition import Partition
+from sfumato.classes.partition import GeneralizedTable, Partition
 from sfumato.hierarchy import HierarchyTable
 from sfumato.recoding import TIGHT, Recoding, recode
 from sfumato.table.encoding import EncodedAttribute, EncodedTable, encode
@@ -54,8 +53,8 @@ FORMS = {"age": "interval", "income": "interval", "born": "interval", "zone": "a
 
 def as_if_many(patch: pytest.MonkeyPatch) -> None:
     """Have texts written as where there are many."""
-    recoding = [f"recoding.{name}" for name in ("notation", "ends", "regions", "recode")]
-    for module in (*recoding, "classes.generalized", "table.distinct"):
+    recoding = [f"recoding.{name}" for name in ("notation", "choice", "regions", "recode")]
+    for module in (*recoding, "classes.partition", "table.distinct"):
         patch.setattr(import_module(f"sfumato.{module}"), "FEW", -1)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recoding.small_tables import attribute_of
-from sfumato.classes.generalized import Form
+from sfumato.classes.partition import Form
 from sfumato.recoding.parsing import parse
 from sfumato.recoding.regions import border_texts, roundest
 from sfumato.table.encoding import EncodedAttribute

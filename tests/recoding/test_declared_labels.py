@@ -17,8 +17,8 @@ from examples import examples
 from naive.ends import islice_steps, rounded_numbers
 from recoding.small_tables import attribute_of
 from sfumato.errors import PolicyError
-from sfumato.models.checks import Outcome
-from sfumato.recoding.ends import on_declared_grid, rounded_texts, with_declared_grid
+from sfumato.models.protocol import Outcome
+from sfumato.recoding.choice import on_declared_grid, rounded_texts, with_declared_grid
 from sfumato.release.agreement import DECLARED
 from sfumato.table.schema import Kind
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from examples import examples
 from naive.ends import of_few_dates, of_few_values, rounded_dates, rounded_numbers
 from recoding.small_tables import attribute_of
-from sfumato.classes.generalized import Form
-from sfumato.recoding.ends import MOST_BINS, outer_bins, roundable, rounded_ranges, rounded_texts
+from sfumato.classes.partition import Form
+from sfumato.recoding.choice import MOST_BINS, outer_bins, roundable, rounded_ranges, rounded_texts
 from sfumato.recoding.parsing import parse
 from sfumato.table.encoding import EncodedAttribute
 

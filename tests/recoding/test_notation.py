@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from examples import examples
 from naive import recoding as naive
 from recoding.small_tables import NASTY, STARRED, ZONES, SmallTable, as_if_many, attributes_of, small_tables
-from sfumato.classes.generalized import Form, GeneralizedTable
+from sfumato.classes.partition import Form, GeneralizedTable
 from sfumato.recoding import Recoding, covers, publish, recode_as_published
 from sfumato.recoding.parsing import parse, split_set
 

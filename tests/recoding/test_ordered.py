@@ -17,7 +17,7 @@ import sfumato as sf
 from examples import examples
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.anonymizers.protocol import Problem
-from sfumato.classes.generalized import Form
+from sfumato.classes.partition import Form
 from sfumato.cli.app import app
 from sfumato.errors import PolicyError, SchemaError, SfumatoError
 from sfumato.recoding.parsing import parse

@@ -11,7 +11,7 @@ from hypothesis import given
 
 from examples import examples
 from recoding.small_tables import ZONES, SmallTable, attributes_of, small_tables
-from sfumato.classes.generalized import Form
+from sfumato.classes.partition import Form
 from sfumato.errors import InputError, PolicyError
 from sfumato.metrics import measure_losses
 from sfumato.recoding import TIGHT, Recoding, publish, recoding_kind

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recoding.small_tables import ZONES, attributes_of, small_table
-from sfumato.classes.generalized import Form
+from sfumato.classes.partition import Form
 from sfumato.errors import PolicyError
 from sfumato.recoding import Recoding
 from sfumato.table.encoding import encode

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.models.says import BESIDE_THE_TABLE
+from sfumato.models.protocol import BESIDE_THE_TABLE
 from sfumato.published.checks.people import OF_VALUES
 
 VISITS = pl.DataFrame(

@@ -14,7 +14,7 @@ import pytest
 import sfumato as sf
 from guarantees.test_people_guarantees import schema, stays
 from naive import fingerprints as naive
-from sfumato.models.checks import Outcome
+from sfumato.models.protocol import Outcome
 
 PUBLISHED = sf.People(pseudonyms="published")
 LIMITED = sf.People(pseudonyms="published", known_values=2, fingerprint_k=2)

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import sfumato as sf
 from databases import KINDS, Database, in_file, on_server, people
 from sfumato.cli.app import app
-from sfumato.models.checks import Outcome
+from sfumato.models.protocol import Outcome
 from sfumato.release.stored import DESCRIPTION, content_of
 from sfumato.table.databases.postgresql import PostgresSession
 from sfumato.table.databases.protocol import storable

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import sfumato as sf
 from sfumato.cli.app import app
-from sfumato.models.checks import Outcome
+from sfumato.models.protocol import Outcome
 from sfumato.release.signature import SIGNED
 
 pytest.importorskip("cryptography")

@@ -17,8 +17,8 @@ import sfumato as sf
 from examples import examples
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
-from sfumato.models.says import smallest_allowed
-from sfumato.release.suppression import settle_suppression
+from sfumato.models.protocol import smallest_allowed
+from sfumato.release.problem import settle_suppression
 from sfumato.table.encoding import encode
 
 

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import sfumato as sf
 from sfumato.cli.app import app
 from sfumato.hierarchy import HierarchyTable
-from sfumato.models.checks import Outcome
+from sfumato.models.protocol import Outcome
 
 KINDS = ("generalized", "sliced", "bucketized", "marginals", "randomized", "ratings")
 PROMISING = tuple(kind for kind in KINDS if kind != "randomized")

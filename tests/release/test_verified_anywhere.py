@@ -25,7 +25,7 @@ from guarantees.combinations import models as drawn_models
 from guarantees.tables import Drawn, tables
 from sfumato.classes.statistics import class_statistics, counted_statistics
 from sfumato.cli.app import app
-from sfumato.models.checks import Outcome, promise_words
+from sfumato.models.protocol import Outcome, promise_words
 from sfumato.published.checks import parts as counting
 from sfumato.release.description import describe_model
 from sfumato.release.parts import write_parts

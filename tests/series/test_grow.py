@@ -206,7 +206,7 @@ def test_folders_alone_suffice_where_rows_publish_no_value(grown: sf.Series) -> 
 
 
 def test_a_release_that_lets_a_newcomer_be_subtracted_is_refused(grown: sf.Series) -> None:
-    from sfumato.models.checks import Outcome
+    from sfumato.models.protocol import Outcome
     from sfumato.series.grow_recount import recount_grown
     from sfumato.series.reading import ReadRelease
 
@@ -227,7 +227,7 @@ def test_a_release_that_lets_a_newcomer_be_subtracted_is_refused(grown: sf.Serie
 
 
 def test_a_lost_row_breaks_the_recount(grown: sf.Series) -> None:
-    from sfumato.models.checks import Outcome
+    from sfumato.models.protocol import Outcome
     from sfumato.series.grow_recount import recount_grown
     from sfumato.series.reading import ReadRelease
 
@@ -431,7 +431,7 @@ def test_months_of_arrival_are_told_only_where_rows_publish_nothing_else(tmp_pat
 def test_exact_months_of_an_older_version_are_told(tmp_path: Path) -> None:
     first = write_csv(tmp_path / "first.csv", people(30))
     series = sf.Series.start(tmp_path / "s", SCHEMA, sf.KAnonymity(4), table=first, way="grow")
-    from sfumato.models.checks import Outcome
+    from sfumato.models.protocol import Outcome
     from sfumato.series.grow_recount import recount_grown
     from sfumato.series.reading import ReadRelease
 

@@ -16,7 +16,7 @@ from benchmarks.series_recount import NODES
 import sfumato as sf
 from series.tables import HEADER, Person, write_csv
 from sfumato.hierarchy import hierarchy_from_paths
-from sfumato.models.checks import Outcome
+from sfumato.models.protocol import Outcome
 from sfumato.series.attacks import attack_releases
 from sfumato.series.description import KEY
 from sfumato.series.grow_recount import NODES as LIE_UNDER

@@ -20,7 +20,7 @@ import sfumato as sf
 from series.tables import HEADER, SCHEMA, covers, write_csv
 from series.test_bad_input import listing
 from sfumato.cli.app import app
-from sfumato.models.checks import Outcome
+from sfumato.models.protocol import Outcome
 from sfumato.release.reports import Report
 from sfumato.series.description import SeriesFolder
 from sfumato.series.grow_recount import attest_invariant, recount_invariant

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import sfumato as sf
 from sfumato.cli.app import app
-from sfumato.models.checks import Outcome
+from sfumato.models.protocol import Outcome
 from sfumato.progress import silent
 from sfumato.series.append_recount import attest_append, order_of_content
 from sfumato.series.ledger import ledger_kept

@@ -12,7 +12,7 @@ import pytest
 
 import sfumato as sf
 from series.tables import SCHEMA, people, write_csv
-from sfumato.models.checks import Check, Outcome
+from sfumato.models.protocol import Check, Outcome
 from sfumato.series.append_making import append
 from sfumato.series.append_recount import recount_append
 from sfumato.series.batch import Batch

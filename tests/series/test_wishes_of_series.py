@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.models.checks import Outcome
+from sfumato.models.protocol import Outcome
 from sfumato.progress import silent
 from sfumato.series.append_recount import new_rows, newcomer_checks
 from sfumato.series.reading import ReadRelease

@@ -17,7 +17,7 @@ MANY = 50_000
 PAIRS = 100_000_000
 """Pairs of records that growing may have to compare: where there are more, blocks are grown one by one."""
 LEAST_BLOCK = 2_000
-EFFORTS = ((160_000, 244), (400_000, 100), (math.inf, 28))
+EFFORTS = ((250_000, 244), (400_000, 100), (math.inf, 28))
 """Small changes that are proposed for each record, up to so many cells: what ends where refinement is cold."""
 FEW, FEW_PROPOSALS = 1_000, 25_000
 """So few records need so few in all: on a new machine nothing has to be compiled for them."""
@@ -50,7 +50,7 @@ class Auto(Checked):
     everywhere.
 
     *Effort of k-member.* Blocks of at most 10^8 / n records, but 2,000 or more; 244 changes proposed for each record
-    up to 160,000 quasi-identifying cells, 100 up to 400,000, 28 above; 25,000 in all, and 100 for each at most, where
+    up to 250,000 quasi-identifying cells, 100 up to 400,000, 28 above; 25,000 in all, and 100 for each at most, where
     there are no more than 1,000 records.
 
     *Sources.* Ours (decision record 52).

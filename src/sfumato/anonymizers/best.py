@@ -18,7 +18,7 @@ from sfumato.anonymizers.protocol import Anonymizer, Problem, SolvesParts
 from sfumato.classes.partition import Partition
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError
 from sfumato.metrics import METRICS
-from sfumato.models.says import least_class_size
+from sfumato.models.protocol import least_class_size
 from sfumato.numbers import percent
 from sfumato.options import Checked, Limit
 from sfumato.parallel import as_done

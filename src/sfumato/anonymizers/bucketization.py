@@ -22,9 +22,8 @@ from sfumato.kernels.slices.bucket_making import join_left, largest_first, sorte
 from sfumato.models import GENERALIZE, promisable
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import ProbabilisticLDiversity
-from sfumato.models.protocol import TOLERANCE, PrivacyModel
+from sfumato.models.protocol import TOLERANCE, PrivacyModel, Subject, says
 from sfumato.models.reference import class_of_pairs
-from sfumato.models.says import Subject, says
 from sfumato.numbers import counted
 from sfumato.options import Checked
 from sfumato.published import BucketizedTables

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Problem, Publisher
-from sfumato.classes.generalized import GeneralizedTable
+from sfumato.classes.partition import GeneralizedTable
 from sfumato.table.distinct import Distinct
 from sfumato.table.schema import Kind, Schema
 

@@ -15,8 +15,7 @@ from sfumato.classes.statistics import ClassStatistics
 from sfumato.errors import UnsatisfiableError, raise_all
 from sfumato.kernels.predicates import GUARDED, RuleArrays
 from sfumato.models.compiled import CompiledRules, compile_rules, rules_of
-from sfumato.models.protocol import TOLERANCE, TRAITS, PrivacyModel, ruled, smallest
-from sfumato.models.says import least_class_size, of_population
+from sfumato.models.protocol import TOLERANCE, TRAITS, PrivacyModel, least_class_size, of_population, ruled, smallest
 from sfumato.models.sensitive import WholeTableModel
 from sfumato.numbers import counted
 from sfumato.parallel import OnceForEach

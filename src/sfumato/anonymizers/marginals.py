@@ -19,14 +19,12 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.protocol import Problem, Publication
 from sfumato.anonymizers.slicing.correlation import correlation
-from sfumato.classes.generalized import ValueSets
-from sfumato.classes.partition import group_records
+from sfumato.classes.partition import ValueSets, group_records
 from sfumato.classes.statistics import class_statistics
 from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.grouping import first_records
 from sfumato.models import GENERALIZE, promisable
-from sfumato.models.protocol import PrivacyModel
-from sfumato.models.says import Subject, says, smallest_allowed, speak_of
+from sfumato.models.protocol import PrivacyModel, Subject, says, smallest_allowed, speak_of
 from sfumato.options import Checked, Limit
 from sfumato.published import MarginalTables
 from sfumato.published.apart import COUNT

@@ -9,8 +9,7 @@ from typing import ClassVar, Literal, Protocol, runtime_checkable
 from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.feasibility import Problem as Problem
 from sfumato.classes.partition import Partition
-from sfumato.models.protocol import PrivacyModel
-from sfumato.models.says import Subject
+from sfumato.models.protocol import PrivacyModel, Subject
 from sfumato.progress import Progress as Progress
 from sfumato.progress import silent as silent
 from sfumato.published import Published
@@ -118,7 +117,7 @@ class Publisher(Protocol):
     kind: ClassVar[str]
     """Kind of the release, one of :data:`sfumato.published.KINDS`."""
     promises: ClassVar[Subject | None]
-    """What a model must speak of to be enforced (:attr:`~sfumato.models.says.Says.speaks_of`); None: no model is."""
+    """What a model must speak of to be enforced (:attr:`~sfumato.models.protocol.Says.speaks_of`); None: none is."""
 
     def check(self, table: EncodedTable, models: Sequence[PrivacyModel]) -> None:
         """Raise ``PolicyError`` with everything that does not fit: columns, models that it cannot promise."""

@@ -55,7 +55,7 @@ from sfumato.kernels.global_cuts.product_cells import (
 )
 from sfumato.kernels.global_cuts.subtree_merging import CHOSEN, MERGES, PRIME, HierarchyForest, merge, start_merging
 from sfumato.kernels.types import TREE, Space
-from sfumato.models.says import smallest_allowed
+from sfumato.models.protocol import smallest_allowed
 from sfumato.numbers import counted
 from sfumato.options import Checked
 from sfumato.table.encoding import EncodedAttribute

@@ -173,7 +173,7 @@ def anonymize(
     remarks: list[str] = []
     if written.out is not None:
         _check_recounting(release_policy, written)
-        from sfumato.findings.answers import remarks_in_short
+        from sfumato.findings.review import remarks_in_short
 
         work, findings = _with_answers(_Work(table, release_policy, written.out, method, written, policy))
         release_policy, remarks = work.policy, [f"{each.where}{each.question}" for each in findings]
@@ -211,7 +211,7 @@ def _cost_of(table: str, words: Words, word: ModelWord) -> str:
 def _with_answers(work: _Work) -> tuple[_Work, Sequence[Finding]]:
     """Make the release; somebody at a terminal is asked about what stops it. Return what was done, and findings."""
     from sfumato.cli.review import answers_of
-    from sfumato.findings.answers import OpenFindings
+    from sfumato.findings.review import OpenFindings
 
     try:
         return work, work.done()

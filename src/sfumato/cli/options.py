@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
@@ -14,6 +17,7 @@ from sfumato.cli import completion
 from sfumato.cli.former import Former
 from sfumato.cli.forms import Forms
 from sfumato.cli.outcome import complain
+from sfumato.errors import InputError, SfumatoError
 
 
 class Panel(str):
@@ -172,6 +176,9 @@ class RoleOptions:
         }
 
 
+_READ = ("policy", "hierarchies", "population", "original", "control", "register", "holdout")
+"""Options that name what is read."""
+
 CHOICE = "form_of_command"
 """The parameter of the option that names a form of a command."""
 
@@ -199,14 +206,49 @@ def spread(
         complain([one.warning for one, _ in given])
         for one, value in given:
             one.apply(values, value)
+        with_places = _places_first(dict(values), {one.name: one.annotation for one in options})
         for name, kind in bundles.items():
             values[name] = kind(**{part.name: values.pop(part.name, part.default) for part in fields(kind)})
-        command(**values)
+        with with_places:
+            command(**values)
 
     run.__name__, run.__doc__ = command.__name__, command.__doc__
     run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     run.__annotations__ = {option.name: option.annotation for option in options}
     return run
+
+
+@contextmanager
+def _places_first(values: Mapping[str, Any], hints: Mapping[str, Any]) -> Iterator[None]:
+    """Say first, of all mistakes, which files and releases a command was given that are not there."""
+    places = {name: str(value) for name, value in values.items() if isinstance(value, str | Path)}
+    table, release = places.get("table", ""), places.get("release", "")
+    if os.path.isfile(os.path.join(table, "release.json")) and os.path.isfile(release):
+        raise InputError(f"{table}: is a release; name the table first, then the release: {release} {table}")
+    absent = {name: said for name, place in places.items() if (said := _absent(name, place, hints[name]))}
+    if not absent.keys() <= {"table", "release", "policy"}:
+        raise InputError(*absent.values())  # others are read late
+    try:
+        yield
+    except SfumatoError as error:
+        known = tuple(places[name] for name in absent)
+        others = [problem for problem in error.problems if not problem.startswith(known)]
+        raise (InputError(*absent.values(), *others) if absent else error) from None
+
+
+def _absent(name: str, place: str, hint: Any) -> str | None:
+    """Say that what a command is to read is not there; a pattern or a URL may name what no file system knows."""
+    metavar = next((each.metavar for each in getattr(hint, "__metadata__", ()) if hasattr(each, "metavar")), None)
+    if metavar not in ("TABLE", "RELEASE") and name not in _READ:
+        return None
+    if place == "-" or re.search(r"://|[*?[]", place) or os.path.lexists(place):
+        return None
+    if metavar == "RELEASE":
+        from sfumato.cli.released import release_problem
+
+        return release_problem(place)
+    flag = f"--{name}: " if metavar != "TABLE" else ""
+    return f"{flag}{place}: there is no such file; check the path"
 
 
 def _hidden(one: Former) -> inspect.Parameter:

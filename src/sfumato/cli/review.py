@@ -19,8 +19,7 @@ from sfumato.errors import InputError, SfumatoError, raise_all
 from sfumato.numbers import counted
 
 if TYPE_CHECKING:
-    from sfumato.findings.answers import OpenFindings
-    from sfumato.findings.review import Review
+    from sfumato.findings.review import OpenFindings, Review
     from sfumato.policy.bridges import Bridge
     from sfumato.table.schema import Schema
 

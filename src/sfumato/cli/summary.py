@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.cli.outcome import printable
 from sfumato.errors import without_credentials
-from sfumato.models.checks import Check, Outcome
+from sfumato.models.protocol import Check, Outcome
 from sfumato.numbers import counted, percent
 from sfumato.published.checks.generalized import SUPPRESSION_PROMISE
 from sfumato.published.protocol import named

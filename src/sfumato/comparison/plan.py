@@ -23,8 +23,7 @@ from sfumato.evaluation.utility.classifiers import TrainedOnce
 from sfumato.evaluation.utility.joint import Original
 from sfumato.evaluation.utility.measure import ReleaseView, error_figures
 from sfumato.models import KAnonymity
-from sfumato.models.protocol import PrivacyModel
-from sfumato.models.says import least_class_size
+from sfumato.models.protocol import PrivacyModel, least_class_size
 from sfumato.numbers import figure, percent
 from sfumato.parallel import Once
 from sfumato.policy.parts import People

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Anonymizer, Problem, SolvesParts
-from sfumato.classes.generalized import GeneralizedTable
-from sfumato.classes.partition import Partition
+from sfumato.classes.partition import GeneralizedTable, Partition
 from sfumato.parallel import as_done
 from sfumato.published import PublishedTable
 from sfumato.recoding import publish

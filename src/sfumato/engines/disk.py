@@ -4,7 +4,7 @@ The distinct records of a table, laid out on disk in the order in which strict M
 
 Records are dealt to files by the leading bits of the hash of their codes. Equal records have equal hashes, so that each
 file by itself is collapsed and sorted; one behind the other the files are in the order of
-:func:`sfumato.anonymizers.layout.lay_out_records`.
+:func:`sfumato.anonymizers.mondrian.lay_out_records`.
 
 Letters: n records, m distinct ones, q quasi-identifying codes and s sensitive ones that a rule looks at.
 
@@ -23,7 +23,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +34,15 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.layout import Records
 from sfumato.anonymizers.mondrian import MOST_RETRIED, Mondrian
 from sfumato.anonymizers.protocol import Anonymizer, Problem
-from sfumato.classes.generalized import Form, GeneralizedColumn, GeneralizedTable
-from sfumato.classes.partition import Partition, group_records
+from sfumato.classes.partition import (
+    Form,
+    GeneralizedColumn,
+    GeneralizedTable,
+    Partition,
+    ValueSets,
+    group_records,
+    known,
+)
 from sfumato.errors import InputError, PolicyError
 from sfumato.models.compiled import compile_counted
 from sfumato.randomness import permutation
@@ -43,7 +50,7 @@ from sfumato.recoding import Recoding, recode_as_published
 from sfumato.recoding.notation import STAR
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.large.coding import CodedColumn, LargeTable
-from sfumato.table.large.memory import PartFiles, let_go, mapped, write_out
+from sfumato.table.large.memory import PartFiles, let_go, mapped, stored_array, stored_texts, write_out
 from sfumato.table.row_order import canonical_order, collapsed, content_hash
 from sfumato.table.schema import Kind, is_measured
 
@@ -225,7 +232,7 @@ def _solved_by_cuts(
         sensitive=(),
         sensitive_codes=np.empty((records.height, 0), dtype=np.uint8),
     )
-    found = recode_as_published(distinct, partition, recoding, by_column=True)
+    found = recode_as_published(distinct, partition, recoding, by_column=partial(_put_away, folder))
     for array in (records.words, records.weights):
         let_go(array)
     sizes = _records_of_classes(found.class_of, records.weights, len(found.sizes))
@@ -233,6 +240,16 @@ def _solved_by_cuts(
     for array in (records.rows, records.weights, laid.record_of):
         let_go(array)
     return SolvedOnDisk(GeneralizedTable(problem.table, found.columns, class_of, sizes))
+
+
+def _put_away(folder: Path, column: GeneralizedColumn) -> GeneralizedColumn:
+    """Have files hold what a column publishes."""
+    names = ("per_class", "low", "high", "leaves", "level")
+    arrays: dict[str, Any] = {name: stored_array(getattr(column, name), folder) for name in names}
+    if column.members is not None:
+        sets = column.members
+        arrays["members"] = ValueSets(stored_array(sets.starts, folder), stored_array(sets.codes, folder))
+    return replace(column, written=known(stored_texts(column.labels, folder)), **arrays)
 
 
 def _records_of_classes(class_of: NDArray[np.int32], weights: NDArray[np.int32], count: int) -> NDArray[np.int64]:

@@ -30,8 +30,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.layout import laid_out, space_of
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Problem
-from sfumato.classes.generalized import GeneralizedTable
-from sfumato.classes.partition import Partition
+from sfumato.classes.partition import GeneralizedTable, Partition
 from sfumato.engines.disk import RuleValues, joined_codes
 from sfumato.engines.spark import library_versions
 from sfumato.errors import InputError, SfumatoError, raise_all, raise_together
@@ -39,8 +38,17 @@ from sfumato.kernels.mondrian.cuts import Options
 from sfumato.kernels.mondrian.mondrian import SAMPLE, choose_first_cut
 from sfumato.kernels.predicates import RuleArrays
 from sfumato.kernels.types import Space
-from sfumato.metrics.cell_losses import centred_numbers, covered_counts, entropy_share, error_share, explained
-from sfumato.metrics.losses import Losses, LossSums, loss_sums, losses_of
+from sfumato.metrics.losses import (
+    Losses,
+    LossSums,
+    centred_numbers,
+    covered_counts,
+    entropy_share,
+    error_share,
+    explained,
+    loss_sums,
+    losses_of,
+)
 from sfumato.parallel import each as in_threads
 from sfumato.recoding import Recoding, recode_as_published
 from sfumato.table.columns import is_text, refuse_nested
@@ -607,7 +615,7 @@ def _classes(plan: Plan, table: EncodedTable, weights: NDArray[np.int64]) -> tup
         replace(table, sensitive=(), sensitive_codes=table.sensitive_codes[:, :0]),
         partition,
         plan.recoding,
-        by_column=True,
+        by_column=lambda column: column,
     )
     sizes = np.bincount(found.class_of, weights=weights, minlength=len(found.sizes)).astype(np.int64)
     # As many records as there are, of which none is held.

@@ -7,12 +7,12 @@ from typing import Any
 
 import polars as pl
 
-from sfumato.classes.generalized import GeneralizedTable
+from sfumato.classes.partition import GeneralizedTable
 from sfumato.classes.statistics import SensitiveCounts, class_statistics
 from sfumato.errors import InputError, PolicyError
 from sfumato.evaluation.inputs import generalized_file, generalized_table, private_part
 from sfumato.metrics import Losses, measure_losses
-from sfumato.models.says import smallest_allowed
+from sfumato.models.protocol import smallest_allowed
 from sfumato.published.checks.generalized import read_published
 from sfumato.recoding import Recoding
 from sfumato.recoding.parsing import generalize_published

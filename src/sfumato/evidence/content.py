@@ -28,8 +28,7 @@ from sfumato.evidence.context import Decision
 from sfumato.evidence.subgroups import starred_shares, suppressed_subgroups
 from sfumato.metrics import Losses
 from sfumato.models import known_model, known_models
-from sfumato.models.checks import Outcome
-from sfumato.models.says import least_class_size, limits_of_values, says, smallest_allowed
+from sfumato.models.protocol import Outcome, least_class_size, limits_of_values, says, smallest_allowed
 from sfumato.numbers import counted, figure, percent
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, silent

@@ -23,7 +23,7 @@ from sfumato.evidence.content import (
     promises_content,
     refuse_broken,
 )
-from sfumato.models.checks import Outcome
+from sfumato.models.protocol import Outcome
 from sfumato.policy.entries import checked
 from sfumato.policy.file import read_policy
 from sfumato.policy.parts import Context

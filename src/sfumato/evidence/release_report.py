@@ -34,7 +34,7 @@ from sfumato.evidence.content import (
 from sfumato.evidence.context import Decision, context_content, review_content
 from sfumato.evidence.intruder import read_score
 from sfumato.evidence.standards import counts_in_words, standards_content
-from sfumato.models.checks import Outcome
+from sfumato.models.protocol import Outcome
 from sfumato.numbers import counted, percent
 from sfumato.policy.parts import Context
 from sfumato.policy.policy import Policy

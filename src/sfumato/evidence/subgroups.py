@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.generalized import Form
+from sfumato.classes.partition import Form
 from sfumato.evaluation.attacks.placement import NOWHERE, SEVERAL, place_people
 from sfumato.evaluation.utility.queries import AttributeDomain, Bins, coarse, domains_of
 from sfumato.kernels.grouping import first_records
-from sfumato.metrics.cell_losses import cell_penalties
+from sfumato.metrics.losses import cell_penalties
 from sfumato.published import PublishedTable
 from sfumato.recoding import Recoding
 from sfumato.recoding.parsing import generalize_published

@@ -21,7 +21,7 @@ from sfumato.errors import InputError, SfumatoError, raise_all
 from sfumato.evaluation.attacks.placement import place_people, register_attributes
 from sfumato.evaluation.attacks.posterior import posterior, sensitive_of
 from sfumato.models import known_models
-from sfumato.models.says import smallest_allowed
+from sfumato.models.protocol import smallest_allowed
 from sfumato.numbers import counted
 from sfumato.published import MarginalTables, Published, PublishedTable
 from sfumato.published.apart import COUNT

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from sfumato.classes.generalized import GeneralizedTable
-from sfumato.metrics.cell_losses import (
+from sfumato.classes.partition import GeneralizedTable
+from sfumato.metrics.losses import (
+    Losses,
     Rule,
     attribute_penalties,
+    average_class_size,
     cell_penalties,
     certainty_penalty,
     changed_cells,
+    classification_metric,
+    discernibility,
     entropy_loss,
     iloss,
     loss_metric,
+    measure_losses,
     minimal_distortion,
     normalized_certainty_penalty,
     normalized_entropy,
@@ -22,7 +27,6 @@ from sfumato.metrics.cell_losses import (
     under_rule,
     utility,
 )
-from sfumato.metrics.losses import Losses, average_class_size, classification_metric, discernibility, measure_losses
 
 Metric = Callable[[GeneralizedTable], float]
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import PolicyError
-from sfumato.models.protocol import PrivacyModel
-from sfumato.models.says import Says, Subject
+from sfumato.models.protocol import PrivacyModel, Says, Subject
 from sfumato.registry import Registry, class_places, loaded
 
 if TYPE_CHECKING:

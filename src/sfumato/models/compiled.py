@@ -23,9 +23,8 @@ from sfumato.kernels.predicates import (
     WISHED_RECORDS,
     RuleArrays,
 )
-from sfumato.models.protocol import TRAITS, PrivacyModel, Rule
+from sfumato.models.protocol import TRAITS, PrivacyModel, Rule, of_population, says
 from sfumato.models.reference import View, flat_tree, is_fixed
-from sfumato.models.says import of_population, says
 from sfumato.table.encoding import (
     EncodedAttribute,
     EncodedSets,

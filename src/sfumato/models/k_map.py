@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.classes.statistics import ClassStatistics, PresenceFound, as_one_class
 from sfumato.kernels.predicates import K_ANONYMITY, K_MAP, PRESENCE
-from sfumato.models.protocol import TOLERANCE, Achieved, Rule
-from sfumato.models.says import CheckedModel
+from sfumato.models.protocol import TOLERANCE, Achieved, CheckedModel, Rule
 from sfumato.numbers import figure
 from sfumato.options import Limit, Share
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-from sfumato.models.says import CheckedModel
+from sfumato.models.protocol import CheckedModel
 from sfumato.options import Limit
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.classes.statistics import ClassStatistics, SensitiveCounts, as_one_class
 from sfumato.errors import PolicyError
-from sfumato.models.protocol import TOLERANCE, TRAITS, Achieved, PrivacyModel, Rule
+from sfumato.models.protocol import TOLERANCE, TRAITS, Achieved, CheckedModel, PrivacyModel, Rule
 from sfumato.models.reference import (
     Distribution,
     Originals,
@@ -23,7 +23,6 @@ from sfumato.models.reference import (
     frozen_reference,
     mistakes_in,
 )
-from sfumato.models.says import CheckedModel
 
 
 class SensitiveModel(CheckedModel, ABC):

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from sfumato.classes.partition import group_records
 from sfumato.classes.statistics import STARRED, ClassStatistics
 from sfumato.kernels.predicates import K_ANONYMITY
-from sfumato.models.protocol import Achieved, Rule
-from sfumato.models.says import CheckedModel
+from sfumato.models.protocol import Achieved, CheckedModel, Rule
 from sfumato.options import Limit
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.anonymizers.protocol import Anonymizer, Problem
-from sfumato.classes.generalized import GeneralizedTable
+from sfumato.classes.partition import GeneralizedTable
 from sfumato.drawing import curves_svg, style_of
 from sfumato.errors import InputError, write_errors
 from sfumato.metrics import Rule, discernibility, normalized_certainty_penalty

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from sfumato.anonymizers import ANONYMIZERS
-from sfumato.models.checks import promise_words
-from sfumato.models.protocol import PrivacyModel
+from sfumato.models.protocol import PrivacyModel, promise_words
 from sfumato.notebook import Markup, notebook_section, notebook_table
 from sfumato.numbers import counted, percent
 from sfumato.published.checks.generalized import columns_without_promise

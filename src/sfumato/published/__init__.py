@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from sfumato.published.apart import BucketizedTables, MarginalTables, SlicedTable
-from sfumato.published.generalized import PublishedTable, RandomizedTable
-from sfumato.published.protocol import Published, sensitive_names
+from sfumato.published.protocol import Published, PublishedTable, RandomizedTable, sensitive_names
 
 KINDS: dict[str, type[Published]] = {
     kind.kind: kind for kind in (PublishedTable, SlicedTable, BucketizedTables, MarginalTables, RandomizedTable)

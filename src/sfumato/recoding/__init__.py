@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato.classes.generalized import covers
+from sfumato.classes.partition import covers
 from sfumato.recoding.choice import TIGHT, Recoding, RecodingKind, recoding_kind
 from sfumato.recoding.recode import publish, recode, recode_as_published
 

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.generalized import Form
+from sfumato.classes.partition import Form
 from sfumato.errors import PolicyError
 from sfumato.recoding.notation import CELLS, STAR, Cells
 from sfumato.recoding.parsing import split_set, written_ends

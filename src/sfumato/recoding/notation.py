@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.generalized import ValueSets
+from sfumato.classes.partition import ValueSets
 from sfumato.table.distinct import FEW, text_order
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.sources.protocol import STAR as STAR

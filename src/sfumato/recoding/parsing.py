@@ -14,15 +14,23 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.generalized import Form, GeneralizedColumn, GeneralizedTable, ValueSets, known, stars
-from sfumato.classes.partition import class_sizes, group_records
+from sfumato.classes.partition import (
+    Form,
+    GeneralizedColumn,
+    GeneralizedTable,
+    ValueSets,
+    class_sizes,
+    group_records,
+    known,
+    stars,
+)
 from sfumato.errors import InputError, raise_all
 from sfumato.hierarchy.specification import number_of, value_text
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.kernels.grouping import first_records
 from sfumato.recoding.choice import Recoding
-from sfumato.recoding.columns import set_levels
 from sfumato.recoding.notation import MISSING_MEMBER, STAR
+from sfumato.recoding.recode import set_levels
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
 from sfumato.table.schema import Kind, text_of
 
@@ -35,7 +43,7 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 class Coverage:
     """What g labels cover."""
 
-    # `low`, `high`, `leaves`, `level`: (g,), as in :class:`~sfumato.classes.generalized.GeneralizedColumn`; meaningless
+    # `low`, `high`, `leaves`, `level`: (g,), as in :class:`~sfumato.classes.partition.GeneralizedColumn`; meaningless
     # where unreadable
     low: NDArray[np.int32]
     high: NDArray[np.int32]

@@ -10,14 +10,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.generalized import Form, GeneralizedColumn, ValueSets, known, stars
-from sfumato.classes.partition import Regions
+from sfumato.classes.partition import Form, GeneralizedColumn, Regions, ValueSets, known, stars
 from sfumato.errors import PolicyError, raise_all
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.parallel import each
-from sfumato.recoding.columns import interval_column, set_column
-from sfumato.recoding.ends import FIRST_DAY, LAST_DAY, exactly_numbered
+from sfumato.recoding.choice import FIRST_DAY, LAST_DAY, exactly_numbered
 from sfumato.recoding.notation import STAR, exact_texts, node_texts, range_texts, set_texts, with_stars
+from sfumato.recoding.recode import interval_column, set_column
 from sfumato.table.distinct import FEW
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.schema import Kind, text_of

@@ -21,7 +21,7 @@ import polars as pl
 
 from sfumato.errors import PolicyError, SfumatoError
 from sfumato.models import MODELS
-from sfumato.models.checks import Check, Outcome
+from sfumato.models.protocol import Check, Outcome
 from sfumato.published import KINDS, PublishedTable
 from sfumato.published.protocol import Roles, named
 from sfumato.recoding import Recoding
@@ -371,7 +371,7 @@ def attack_checks(policy: PublishedPolicy) -> tuple[Check, ...]:
 
 def _undeclared(data: pl.DataFrame, name: str, setting: Mapping[str, Any]) -> bool:
     """Tell whether a column without a hierarchy has a label that is no value, ``*``, or one of a grid."""
-    from sfumato.recoding.ends import on_declared_grid
+    from sfumato.recoding.choice import on_declared_grid
     from sfumato.recoding.parsing import split_set, written_ends
 
     labels = data[name].cast(pl.String).drop_nulls().unique()

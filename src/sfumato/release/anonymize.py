@@ -17,16 +17,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, Publication, Publisher
-from sfumato.classes.generalized import Form, GeneralizedTable, class_as_read
-from sfumato.classes.partition import Partition, group_records
+from sfumato.classes.partition import Form, GeneralizedTable, Partition, class_as_read, group_records
 from sfumato.classes.people import largest_of, statistics_of
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError, VerificationError, raise_all
 from sfumato.findings.review import Finding
 from sfumato.former import FormerAnonymize, settings_of_call
 from sfumato.metrics import Losses, measure_losses
-from sfumato.metrics.cell_losses import peoples_penalty
-from sfumato.models.protocol import PrivacyModel
-from sfumato.models.says import least_class_size, limits_of_values, of_population, smallest_allowed
+from sfumato.metrics.losses import peoples_penalty
+from sfumato.models.protocol import PrivacyModel, least_class_size, limits_of_values, of_population, smallest_allowed
 from sfumato.models.sensitive import WholeTableModel, whole_table_models
 from sfumato.parallel import both, worth_starting
 from sfumato.policy.parts import People
@@ -40,6 +38,7 @@ from sfumato.recoding import Recoding, recode_as_published
 from sfumato.registry import loaded
 from sfumato.release.audit import Audit
 from sfumato.release.problem import (
+    allowed_solution,
     describe_tables,
     exact_set_notes,
     mean_notes,
@@ -50,7 +49,6 @@ from sfumato.release.problem import (
 )
 from sfumato.release.release import Release
 from sfumato.release.reports import KindReport, Report
-from sfumato.release.suppression import allowed_solution
 from sfumato.release.task import (
     DELTA_PRESENCE,
     STEPS,

@@ -14,7 +14,7 @@ import tomli_w
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, VerificationError
-from sfumato.models.checks import Check, Outcome
+from sfumato.models.protocol import Check, Outcome
 from sfumato.published import Published, RandomizedTable
 from sfumato.published.checks.recount import recount
 from sfumato.published.protocol import named

@@ -23,15 +23,14 @@ from sfumato.models import MODELS
 from sfumato.models.compiled import rules_of
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import WishedDiversity
-from sfumato.models.protocol import TRAITS, PrivacyModel
-from sfumato.models.says import CheckedModel, smallest_allowed
+from sfumato.models.protocol import TRAITS, CheckedModel, PrivacyModel, smallest_allowed
 from sfumato.numbers import counted
 from sfumato.parallel import OnceForEach
 from sfumato.policy.parts import People
 from sfumato.randomness import permutation
 from sfumato.recoding import Recoding, recode_as_published
 from sfumato.release.people import PeopleBehind, PeoplesLimit, carried, fingerprint_limit, uniform_problem, withdrawn
-from sfumato.release.suppression import smallest_first
+from sfumato.release.problem import smallest_first
 from sfumato.release.task import Task
 from sfumato.table.encoding import EncodedAttribute, EncodedTable, PeopleApart
 from sfumato.table.folding import FoldedTable, fold, numbered_by_content

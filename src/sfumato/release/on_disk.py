@@ -16,20 +16,16 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.dealt import Dealing, Deals
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Publisher
-from sfumato.classes.generalized import Form, GeneralizedTable, class_as_read
-from sfumato.classes.partition import Partition
+from sfumato.classes.partition import Form, GeneralizedTable, Partition, class_as_read
 from sfumato.classes.people import largest_of
 from sfumato.engines import Engine, LocalEngine
 from sfumato.engines.disk import BLOCK, PublishedColumns, PublishedParts, SolvedOnDisk, part_count, solve_on_disk
 from sfumato.engines.disk_dealt import CountedParts, DealtParts, ordered_columns
 from sfumato.errors import InputError, PolicyError, VerificationError, raise_all
-from sfumato.findings.answers import remarks_on, severe_findings
-from sfumato.findings.review import Finding
+from sfumato.findings.review import Finding, remarks_on, severe_findings
 from sfumato.metrics import Losses, measure_losses
-from sfumato.metrics.cell_losses import peoples_penalty
-from sfumato.models.checks import Outcome
-from sfumato.models.protocol import PrivacyModel
-from sfumato.models.says import limits_of_values, of_population, says, smallest_allowed
+from sfumato.metrics.losses import peoples_penalty
+from sfumato.models.protocol import Outcome, PrivacyModel, limits_of_values, of_population, says, smallest_allowed
 from sfumato.models.sensitive import whole_table_models
 from sfumato.policy.parts import People, Wish
 from sfumato.policy.policy import Policy
@@ -69,10 +65,9 @@ from sfumato.release.formulas import (
 )
 from sfumato.release.parts import TABLE, recounted_in_parts, write_parts
 from sfumato.release.people import PeopleBehind, carried, wish_notes
-from sfumato.release.problem import exact_set_notes, mean_notes, problems_in, recoding_problems
+from sfumato.release.problem import allowed_solution, exact_set_notes, mean_notes, problems_in, recoding_problems
 from sfumato.release.release import audit_file
 from sfumato.release.reports import KindReport, Report
-from sfumato.release.suppression import allowed_solution
 from sfumato.release.table_files import write_texts
 from sfumato.release.task import (
     advice_on_columns,
@@ -604,17 +599,17 @@ class TaskOnDisk:
             escaped = any(parts.escaped for parts in made.tables.values())
             description = made.description.escaped() if escaped else made.description
             cells = _summed([parts.cells for parts in made.tables.values()])
-            # What was written needs the memory no more.
-            made.tables.clear()
-            self.progress("verifying", 5, STEPS)
             audited = made.audited()
+            # What was written needs the memory no more.
+            made = replace(made, tables={}, audited=lambda: None)
+            self.progress("verifying", 5, STEPS)
             people = None if audited is None else audited[1]
             counted = counted_as_read(made.was, partial(_recounted, folder, description, facts, spill, people))
             report = made.report(counted)
             content = description.to_dict(tables=facts)
             write_texts(folder, content, report.for_release(), self.policy.published())
             if audited is not None and self.private is not None:
-                numbered = Audit.of(made.as_read(audited[0]), audited[1], self.seed)
+                numbered = Audit.of(*audited, self.seed)
                 secret.write_text(numbered.text(facts[TABLE].file, facts[TABLE].sha256), encoding="utf-8")
         self.progress("done", STEPS, STEPS)
         return ReleaseOnDisk(self.target, report, cells, passing)
@@ -682,9 +677,14 @@ class TaskOnDisk:
             let_go(array)
         was = {name: kind for name, kind in large.kinds.items() if kind is not read.kinds[name]}
         as_read = partial(class_as_read, solved.generalized.columns, len(solved.generalized.sizes))
+
+        def audited() -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:
+            found = published.audited()
+            return None if found is None else (as_read(found[0]), found[1])
+
         added = {key: name for key, name in (("promised", PROMISED), ("promised_l", PROMISED_L)) if name in promised}
         description = description_of(self.policy, read, added=added)
-        return Made(tables, description, report, published.audited, was, as_read)
+        return Made(tables, description, report, audited, was)
 
     @property
     def _formulas(self) -> Formulas:
@@ -793,8 +793,8 @@ def _recounted(
 class Made:
     """A release to be written: what is known of it once its classes are. Nothing holds these longer than the tables.
 
-    `was` are the kinds of columns that are of another one without the records that were left out. `as_read` gives
-    records of class -1 the class that a reader puts them into.
+    `was` are the kinds of columns that are of another one without the records that were left out. `audited` returns
+    the class of each record as a reader puts it, and its person.
     """
 
     tables: dict[str, Any]  # each :class:`WatchedParts`, or what an engine has in its place
@@ -802,7 +802,6 @@ class Made:
     report: Callable[[Verification], Report | KindReport]
     audited: Callable[[], tuple[NDArray[np.int32], NDArray[np.int32]] | None] = lambda: None
     was: Mapping[str, Kind] = field(default_factory=dict)
-    as_read: Callable[[NDArray[np.int32]], NDArray[np.int32]] = lambda classes: classes
 
 
 def _keyless_notes(large: LargeTable) -> Iterator[str]:

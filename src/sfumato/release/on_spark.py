@@ -43,7 +43,7 @@ from sfumato.engines.spark_counts import (
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
 from sfumato.kernels.predicates import RuleArrays
 from sfumato.models.compiled import compile_counted
-from sfumato.models.says import smallest_allowed
+from sfumato.models.protocol import smallest_allowed
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, silent
 from sfumato.release.description import PartFacts, TableFacts

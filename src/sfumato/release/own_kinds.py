@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 import polars as pl
 
 from sfumato.errors import InputError, PolicyError, VerificationError, raise_all
-from sfumato.models.checks import Check, Outcome
+from sfumato.models.protocol import Check, Outcome
 from sfumato.published.checks.generalized import Verification, suppression_check
 from sfumato.release.agreement import (
     Difference,

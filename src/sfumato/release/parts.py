@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, VerificationError
-from sfumato.models.checks import Check, Outcome
+from sfumato.models.protocol import Check, Outcome
 from sfumato.published import KINDS, BucketizedTables, PublishedTable, SlicedTable
 from sfumato.published.checks.generalized import Attested, Verification
 from sfumato.published.checks.parts import countable_in_parts, verify_bucket_parts, verify_parts, verify_slice_parts

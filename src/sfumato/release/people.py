@@ -22,8 +22,7 @@ from sfumato.errors import PolicyError, UnsatisfiableError
 from sfumato.metrics import normalized_certainty_penalty
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import DistinctLDiversity, ProbabilisticLDiversity
-from sfumato.models.protocol import PrivacyModel
-from sfumato.models.says import smallest_allowed
+from sfumato.models.protocol import PrivacyModel, smallest_allowed
 from sfumato.numbers import counted, percent
 from sfumato.published import PublishedTable
 from sfumato.published.checks.pseudonyms import (
@@ -33,10 +32,10 @@ from sfumato.published.checks.pseudonyms import (
     fingerprints_of,
     promised_least,
 )
-from sfumato.published.generalized import PERSON, Pseudonyms
+from sfumato.published.protocol import PERSON, Pseudonyms
 from sfumato.recoding import Recoding, recode_as_published
 from sfumato.release.audit import Audit
-from sfumato.release.suppression import fewest_added, smallest_first
+from sfumato.release.problem import fewest_added, smallest_first
 from sfumato.release.task import Task
 from sfumato.table.distinct import dense_ranks
 from sfumato.table.encoding import EncodedTable

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.generalized import Form
+from sfumato.classes.partition import Form
 from sfumato.errors import InputError, PolicyError
 from sfumato.published import Published, PublishedTable
 from sfumato.published.protocol import named

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from sfumato.models.checks import Outcome
+from sfumato.models.protocol import Outcome
 from sfumato.numbers import figure, percent
 from sfumato.published import PublishedTable
 from sfumato.published.protocol import named

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import InputError, VerificationError, raise_all
-from sfumato.models.checks import Check, Outcome
+from sfumato.models.protocol import Check, Outcome
 from sfumato.release.description import unambiguous
 from sfumato.release.transaction import SIGNATURE, UNCHECKED, no_release
 from sfumato.table.writing import sha256_of

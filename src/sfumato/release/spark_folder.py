@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import InputError, VerificationError, raise_all
-from sfumato.models.checks import Check, Outcome
+from sfumato.models.protocol import Check, Outcome
 from sfumato.parallel import each
 from sfumato.published.protocol import named
 from sfumato.release.agreement import FILE, PublishedPolicy

@@ -22,7 +22,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError, SfumatoError, VerificationError, raise_all, said_of, write_errors
-from sfumato.models.checks import Check, Outcome
+from sfumato.models.protocol import Check, Outcome
 from sfumato.numbers import counted
 from sfumato.parallel import both, worth_starting
 from sfumato.published import Published, PublishedTable

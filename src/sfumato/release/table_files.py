@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from sfumato.errors import InputError, VerificationError, raise_all
-from sfumato.models.checks import Check, Outcome
+from sfumato.models.protocol import Check, Outcome
 from sfumato.parallel import each
 from sfumato.progress import thread_count
 from sfumato.published import KINDS, Published, SlicedTable, sensitive_names

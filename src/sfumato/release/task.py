@@ -21,12 +21,17 @@ from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, Publishe
 from sfumato.classes.people import statistics_of
 from sfumato.engines import Engine, LocalEngine
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
-from sfumato.findings.answers import OpenFindings, ReadTable, remarks_on, severe_findings, wrong_answers
-from sfumato.findings.review import Finding, Severity
+from sfumato.findings.review import (
+    Finding,
+    OpenFindings,
+    ReadTable,
+    Severity,
+    remarks_on,
+    severe_findings,
+    wrong_answers,
+)
 from sfumato.models import GENERALIZE
-from sfumato.models.checks import promise_words
-from sfumato.models.protocol import TRAITS, PrivacyModel, Rule
-from sfumato.models.says import about_values, of_population, says
+from sfumato.models.protocol import TRAITS, PrivacyModel, Rule, about_values, of_population, promise_words, says
 from sfumato.models.sensitive import compared_with_original, whole_table_models
 from sfumato.policy.parts import People, Wish, column_contradictions
 from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy, Withstand, anonymizer_entry

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from sfumato.anonymizers.protocol import Anonymizer, Publisher
-from sfumato.classes.generalized import Form
+from sfumato.classes.partition import Form
 from sfumato.errors import PolicyError, raise_all
 from sfumato.hierarchy import Groups, HierarchyTable
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import DistinctLDiversity, ProbabilisticLDiversity
-from sfumato.models.says import least_class_size, says
+from sfumato.models.protocol import least_class_size, says
 from sfumato.policy.parts import Column, People, policy_columns
 from sfumato.policy.policy import FORMER_ANONYMIZER, Policy
 from sfumato.release.folding import anonymizer_problems

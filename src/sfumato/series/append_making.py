@@ -18,7 +18,7 @@ import polars as pl
 
 from sfumato.anonymizers.protocol import Anonymizer
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError, raise_all
-from sfumato.models.says import least_class_size, smallest_allowed
+from sfumato.models.protocol import least_class_size, smallest_allowed
 from sfumato.numbers import counted, percent
 from sfumato.policy.policy import Policy
 from sfumato.published import PublishedTable

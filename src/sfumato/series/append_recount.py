@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.models.checks import Check, Outcome
+from sfumato.models.protocol import Check, Outcome
 from sfumato.numbers import counted
 from sfumato.published import PublishedTable
 from sfumato.published.checks.generalized import group_rows

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError
 from sfumato.kernels.series.meeting import Lists, Pairs, Ways, rows_in_both, rows_on_ways
-from sfumato.models.says import least_class_size
+from sfumato.models.protocol import least_class_size
 from sfumato.numbers import counted
 from sfumato.policy.parts import policy_columns
 from sfumato.policy.policy import Policy

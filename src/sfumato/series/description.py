@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 from sfumato.errors import InputError, PolicyError, VerificationError
-from sfumato.models.checks import Check
+from sfumato.models.protocol import Check
 from sfumato.registry import loaded
 from sfumato.release.description import is_format, unambiguous
 from sfumato.release.transaction import MARK, SERIES, interrupted

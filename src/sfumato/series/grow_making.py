@@ -17,8 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Anonymizer
-from sfumato.classes.generalized import Form
-from sfumato.classes.partition import Partition
+from sfumato.classes.partition import Form, Partition
 from sfumato.errors import InputError, UnsatisfiableError, VerificationError
 from sfumato.hierarchy import Hierarchy
 from sfumato.numbers import counted

@@ -21,10 +21,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, SfumatoError
-from sfumato.models.checks import Check, Outcome
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import DistinctLDiversity, ProbabilisticLDiversity
-from sfumato.models.protocol import PrivacyModel
+from sfumato.models.protocol import Check, Outcome, PrivacyModel
 from sfumato.numbers import counted, percent
 from sfumato.published import PublishedTable
 from sfumato.published.checks.generalized import RowsOfClasses

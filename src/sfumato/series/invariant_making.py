@@ -18,15 +18,14 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Anonymizer
-from sfumato.classes.generalized import GeneralizedTable
-from sfumato.classes.partition import Partition, class_sizes
+from sfumato.classes.partition import GeneralizedTable, Partition, class_sizes
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError, VerificationError, raise_all
 from sfumato.kernels.series.exchanging import ClassRows, class_losses, exchange_people
 from sfumato.kernels.series.growing import Axes, loss_of
 from sfumato.metrics import measure_losses
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import DistinctLDiversity, ProbabilisticLDiversity
-from sfumato.models.says import smallest_allowed
+from sfumato.models.protocol import smallest_allowed
 from sfumato.numbers import counted, percent
 from sfumato.policy.policy import Policy
 from sfumato.published import PublishedTable

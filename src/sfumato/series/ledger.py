@@ -23,7 +23,7 @@ import polars as pl
 from sfumato.errors import InputError, PolicyError, SchemaError, VerificationError, raise_all, write_errors
 from sfumato.policy.parts import policy_columns
 from sfumato.policy.policy import Policy
-from sfumato.recoding.ends import rounding_of
+from sfumato.recoding.choice import rounding_of
 from sfumato.release.transaction import MARK as RELEASE_MARK
 from sfumato.release.transaction import recover
 from sfumato.series.description import APPEND, SeriesFolder

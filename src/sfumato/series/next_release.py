@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import VerificationError
 from sfumato.metrics import Losses
-from sfumato.models.checks import Check, Outcome
-from sfumato.models.says import limits_of_values, smallest_allowed
+from sfumato.models.protocol import Check, Outcome, limits_of_values, smallest_allowed
 from sfumato.progress import Progress, silent
 from sfumato.published import PublishedTable
 from sfumato.published.checks.generalized import Verification, group_rows

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import VerificationError, raise_all
 from sfumato.kernels.series import flows
-from sfumato.models.checks import Check, Outcome
+from sfumato.models.protocol import Check, Outcome
 from sfumato.published import PublishedTable
 from sfumato.published.checks.generalized import Verification
 from sfumato.release.agreement import PublishedPolicy

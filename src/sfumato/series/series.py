@@ -17,8 +17,7 @@ from typing import Any, Self, Unpack
 from sfumato.anonymizers import ANONYMIZERS
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
 from sfumato.former import FormerStart, refuse_others, warn
-from sfumato.models.checks import Check, Outcome
-from sfumato.models.protocol import PrivacyModel
+from sfumato.models.protocol import Check, Outcome, PrivacyModel
 from sfumato.numbers import counted, percent
 from sfumato.policy.parts import People
 from sfumato.policy.policy import DEFAULT_ANONYMIZER, FORMER_ANONYMIZER, Policy, anonymizer_entry

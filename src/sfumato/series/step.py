@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError, raise_all
-from sfumato.models.checks import Check, Outcome
+from sfumato.models.protocol import Check, Outcome
 from sfumato.numbers import counted
 from sfumato.policy.policy import Policy
 from sfumato.randomness import seed_problems

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import PolicyError, SfumatoError, VerificationError
-from sfumato.models.checks import Check, Outcome
+from sfumato.models.protocol import Check, Outcome
 from sfumato.numbers import counted
 from sfumato.published.checks.generalized import Verification
 from sfumato.release.transaction import MARK

@@ -16,6 +16,7 @@ from sfumato.studio.desk import Desk
 from sfumato.studio.guard import Guard
 from sfumato.studio.project import Project
 from sfumato.studio.routes import columns
+from sfumato.studio.words import say
 
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
@@ -118,7 +119,7 @@ def leaving(stop: Callable[[], None]) -> Route:
 
     async def leave(request: Request) -> Response:
         stop()
-        return JSONResponse({"said": "The studio has stopped. You can close this page.", "entry": 0})
+        return JSONResponse({"said": say("The studio has stopped. You can close this page."), "entry": 0})
 
     return Route("/quit", leave, methods=["POST"])
 

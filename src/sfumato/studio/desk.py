@@ -294,7 +294,7 @@ class Desk:
 
     def findings(self) -> dict[str, list[Finding]]:
         """Return what stops a run of the draft, by column; nothing before there is a quasi-identifying one."""
-        from sfumato.findings.answers import stopping
+        from sfumato.findings.review import stopping
         from sfumato.release.task import promised_columns
 
         draft, shown = self.draft, [*self.draft.of_role("insensitive"), *self.draft.of_role("sensitive")]
@@ -439,8 +439,7 @@ class Desk:
 
     def open_in(self, job: Job) -> list[Finding]:
         """Return what stops the release of a job from leaving the house: in what it publishes, and not answered now."""
-        from sfumato.findings.answers import stopping
-        from sfumato.findings.review import profile_of
+        from sfumato.findings.review import profile_of, stopping
         from sfumato.release.task import promised_columns
 
         _, opened = self.release(job.number)

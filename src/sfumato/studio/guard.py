@@ -22,6 +22,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from sfumato.studio.words import asked_language, reader
 from sfumato.whole_files import PRIVATE, write_whole
 
 POLICY = (
@@ -45,6 +46,8 @@ MOST = 1_000_000
 """Bytes of a request's body."""
 LARGE = "/start/file"
 """Where a file of any size may be sent, a piece at a time, until a table is open."""
+LANGUAGE = "sfumato-language"
+"""Cookie of the language that somebody chose; every studio on this computer has it."""
 IDLE = 15 * 60
 """Seconds without a request after which the studio locks."""
 PATIENCE = 10.0
@@ -95,12 +98,19 @@ class Guard:
             return
         request = Request(scope)
         refusal = self._refusal(request)
-        response = refusal or (self._opened(request) if request.url.path == "/open" else None)
+        reader.set(asked_language(request.cookies.get(LANGUAGE, ""), request.headers.get("accept-language", "")))
+        response = refusal or self._own(request)
         if response is not None:
             response.headers.update(HEADERS)
             await response(scope, receive, send)
             return
         await self._app(scope, receive if request.url.path == LARGE else _limited(receive), _with_headers(send))
+
+    def _own(self, request: Request) -> Response | None:
+        """Answer what no page answers; None for all else."""
+        if request.url.path == "/open":
+            return self._opened(request)
+        return _in_language(request) if (request.method, request.url.path) == ("POST", "/language") else None
 
     def _refusal(self, request: Request) -> Response | None:
         """Say why a request is refused; None lets it through."""
@@ -182,6 +192,14 @@ def last_session(kept: Path) -> tuple[int, str] | None:
         return int(port), digest
     except (OSError, ValueError):
         return None
+
+
+def _in_language(request: Request) -> Response:
+    """Remember the language that somebody chose."""
+    response = PlainTextResponse("")
+    chosen = asked_language(request.query_params.get("value", ""), "")
+    response.set_cookie(LANGUAGE, chosen, httponly=True, samesite="strict", path="/", max_age=365 * 86_400)
+    return response
 
 
 def _digest(cookie: str) -> str:

@@ -18,11 +18,13 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from sfumato.cli.outcome import explained, printable
 from sfumato.errors import InputError, SfumatoError
 from sfumato.numbers import figure, percent
+from sfumato.studio import words
 from sfumato.studio.desk import Desk
 from sfumato.studio.draft import ROLES, Draft, in_words
 from sfumato.studio.jobs import Job, shown_command
 from sfumato.studio.layout import in_page_words
 from sfumato.studio.project import HistoryEntry
+from sfumato.studio.words import Translation, catalogue, reader, say
 
 if TYPE_CHECKING:
     from sfumato.evidence.context import Decision
@@ -48,28 +50,36 @@ def desk_of(request: Request) -> Desk:
 
 
 def page_line(line: str) -> str:
-    """Write a message of the library so that a page can show it."""
-    return in_page_words(printable(line))
+    """Write a message of the library so that a page can show it, in the reader's language."""
+    return say(in_page_words(printable(line)))
+
+
+def environment() -> Environment:
+    """Return the templates in the reader's language."""
+    return _environment(reader.get())
 
 
 @cache
-def environment() -> Environment:
-    """Return the templates; every value is escaped, and a name that is not given is a fault."""
+def _environment(language: str) -> Environment:
+    """Return the templates of a language; every value is escaped, and a name that is not given is a fault."""
+    number = catalogue(language).number
     made = Environment(
         loader=PackageLoader("sfumato.studio"),
+        extensions=[Translation],
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
     made.filters.update(
-        n=lambda number: "–" if number is None else f"{number:,}",
-        pct=lambda share, digits=3: "–" if share is None else percent(share, digits),
-        fig=lambda value: "–" if value is None else figure(value, 4),
+        n=lambda count: "–" if count is None else number(f"{count:,}"),
+        pct=lambda share, digits=3: "–" if share is None else number(percent(share, digits)),
+        fig=lambda value: "–" if value is None else number(figure(value, 4)),
         ticks=ticks,
         line=page_line,
         command=shown_command,
     )
+    made.globals.update(words.context(language))
     return made
 
 
@@ -151,7 +161,7 @@ def answering(write: Callable[[Request, FormData], str | None]) -> Any:
             problems, _ = explained(error)
             return JSONResponse({"problems": [page_line(line) for line in problems]}, 422)
         desk: Desk | None = getattr(request.app.state, "desk", None)
-        return JSONResponse({"said": answer or "", "entry": 0 if desk is None else desk.head.number})
+        return JSONResponse({"said": say(answer or ""), "entry": 0 if desk is None else desk.head.number})
 
     return route
 

@@ -30,6 +30,7 @@ from sfumato.studio.guard import LARGE
 from sfumato.studio.pages import answering, environment, page_line, text, whole
 from sfumato.studio.project import Project, locked, made_private, read_mark
 from sfumato.studio.routes.columns import state
+from sfumato.studio.words import say
 from sfumato.table.databases.address import Address, address_of, is_database
 from sfumato.table.databases.protocol import connector
 from sfumato.whole_files import PRIVATE, read_regular_text, write_whole
@@ -352,7 +353,7 @@ async def take_file(request: Request) -> Response:
             raise
     except Exception as error:
         return JSONResponse({"problems": [page_line(line) for line in explained(error)[0]]}, 422)
-    return JSONResponse({"said": said, "entry": 1})
+    return JSONResponse({"said": say(said), "entry": 1})
 
 
 ROUTES = [

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from sfumato.numbers import counted
 from sfumato.table.columns import is_plain
 from sfumato.table.distinct import private_categorical
-from sfumato.table.domain import LARGEST as LARGEST_NUMBER
 from sfumato.table.header import Header
 from sfumato.table.person_keys import number_people
-from sfumato.table.schema import Schema
+from sfumato.table.schema import LARGEST_NUMBER, Schema
 
 FEW = 10
 """So many columns without a role are looked at whatever their names are."""

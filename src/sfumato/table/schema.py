@@ -429,6 +429,9 @@ def _wrong_key_form(form: str | None) -> list[str]:
 
 # What a kind of values allows, and how its values are written as text.
 
+LARGEST_NUMBER = 1e70
+"""Largest magnitude of a number: sums of fourth powers of such numbers stay finite."""
+
 
 def is_measured(kind: Kind) -> bool:
     """Tell whether values of this kind lie on a line, so that ranges and means make sense."""

@@ -103,13 +103,23 @@ def test_with_little_patience_it_is_lower_and_threads_do_not_matter(data, k, mea
 
 
 def numbers(seed, height, rows=slice(None)):
-    """Records of two numbers, some of them equal, and their coordinates where all squared norms add up to 100."""
+    """Records of one to four numbers, some equal or far out, and their coordinates, whose squares add up to 100."""
     generator = np.random.default_rng(seed)
-    frame = pl.DataFrame({"x": generator.integers(0, 8, height), "y": generator.normal(0, 1, height).round(1)})[rows]
-    points = frame.to_numpy().astype(float)
+    drawn = {
+        "y": generator.normal(0, 1, height).round(1),
+        "x": generator.integers(0, 8, height) * 1e9,
+        "far": np.exp(4 * generator.normal(0, 1, height)),
+        "near": 1e6 + generator.integers(0, 4, height),
+    }
+    width = generator.integers(1, 5)
+    frame = pl.DataFrame({name: drawn[name] for name in list(drawn)[:width]})
+    if seed % 3 == 0:
+        frame = frame[generator.integers(0, height - 2, height)]
+    points = frame[rows].to_numpy().astype(float)
     points -= points.mean(axis=0)
-    points *= np.sqrt(50 / (points**2).sum(axis=0))
-    return encode(sf.read_table(frame, sf.Schema(quasi_identifying=["x", "y"]))), points
+    points = points[:, (points**2).sum(axis=0) > 0]
+    points *= np.sqrt(100 / max(1, points.shape[1]) / (points**2).sum(axis=0))
+    return encode(sf.read_table(frame[rows], sf.Schema(quasi_identifying=frame.columns))), points
 
 
 def spread(members):
@@ -118,19 +128,37 @@ def spread(members):
     return float(((own - own.mean(axis=0)) ** 2).sum()) / len(own)
 
 
-@given(st.integers(0, 10_000), st.integers(1, 4), st.integers(0, 3), st.sampled_from([0, 3, 20_000]))
-@examples(40)
+@given(st.integers(0, 10_000), st.integers(1, 5), st.sampled_from([0, 1, 3, 20]), st.sampled_from([0, 3, 20_000]))
+@examples(60)
 def test_no_partition_of_points_has_a_smaller_squared_error(seed, k, rounds, patience):
     table, points = numbers(seed, 8)
     best = least_loss(list(points), k, spread)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sfumato.anonymizers.clustering.bounds._PATIENCE_POINTS", patience)
         found = lower_bound(table, k, loss="squared-error", rounds=rounds)
+        assert lower_bound(table, k, loss="squared-error") <= found
     assert 0.0 <= found <= best + 1e-9
     # Whoever is suppressed loses the distance to the mean of all.
     for one in range(8):
         rest = [point for place, point in enumerate(points) if place != one]
         assert found <= least_loss(rest, k, spread) + float((points[one] ** 2).sum()) + 1e-9
+
+
+@pytest.mark.parametrize(("seed", "k"), [(1, 2), (2, 3), (3, 5)])
+def test_along_a_line_it_stays_below_the_best_classes_of_neighbours(seed, k):
+    """The best classes of one number are ranges of k to 2k - 1 records, which all can be tried."""
+    generator = np.random.default_rng(seed)
+    values = np.sort(np.round(np.exp(generator.normal(0, 2, 40)), 1))
+    best = [0.0, *[np.inf] * len(values)]
+    for end in range(k, len(values) + 1):
+        for size in range(k, min(end, 2 * k - 1) + 1):
+            members = values[end - size : end]
+            best[end] = min(best[end], best[end - size] + size * float(members.var()))
+    optimum = 100 * best[-1] / (len(values) * float(values.var()))
+    table = encode(sf.read_table(pl.DataFrame({"x": values}), sf.Schema(quasi_identifying=["x"])))
+    first, raised = (lower_bound(table, k, loss="squared-error", rounds=rounds) for rounds in (0, 12))
+    assert first <= raised <= optimum + 1e-9
+    assert 0.8 * optimum < raised
 
 
 def test_the_squared_error_of_points_is_bounded_closely():

@@ -18,7 +18,7 @@ from examples import examples
 from sfumato.classes.statistics import class_statistics
 from sfumato.kernels.point_clusters import mdav, v_mdav
 from sfumato.metrics import normalized_certainty_penalty
-from sfumato.metrics.cell_losses import squared_error
+from sfumato.metrics.losses import squared_error
 from sfumato.recoding import recode
 from sfumato.table.encoding import encode
 

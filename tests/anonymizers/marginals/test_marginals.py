@@ -9,7 +9,7 @@ import pytest
 
 import sfumato as sf
 from anonymizers.randomization.test_randomization import adult, people
-from sfumato.models.checks import Outcome
+from sfumato.models.protocol import Outcome
 from sfumato.published import MarginalTables
 from sfumato.published.checks.marginals import check_marginals
 from sfumato.table.schema import Attribute

@@ -14,7 +14,7 @@ import sfumato as sf
 from examples import examples
 from guarantees.tables import Drawn, tables
 from sfumato.anonymizers.protocol import Problem
-from sfumato.classes.generalized import GeneralizedTable
+from sfumato.classes.partition import GeneralizedTable
 from sfumato.errors import PolicyError
 from sfumato.recoding import covers, recode
 from sfumato.table.encoding import EncodedTable, encode

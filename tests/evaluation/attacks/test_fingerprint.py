@@ -12,7 +12,7 @@ from guarantees.test_people_guarantees import schema, stays
 from naive import fingerprints as naive
 from sfumato.evaluation.attacks.fingerprint import Fingerprint
 from sfumato.published import PublishedTable
-from sfumato.published.generalized import Pseudonyms
+from sfumato.published.protocol import Pseudonyms
 
 PERSON = "person_in_class"
 

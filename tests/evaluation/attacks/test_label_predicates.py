@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from evaluation.attacks.inference_tables import target
 from examples import examples
-from sfumato.classes.generalized import Form
+from sfumato.classes.partition import Form
 from sfumato.evaluation.attacks.original_values import read_cells
 from sfumato.evaluation.attacks.protocol import Target
 from sfumato.evaluation.attacks.singling_out import choose_members, end_chances, member_chances

@@ -14,7 +14,7 @@ import pytest
 import sfumato as sf
 from examples import seeds
 from naive import queries as naive
-from sfumato.classes.generalized import Form
+from sfumato.classes.partition import Form
 from sfumato.errors import InputError, PolicyError
 from sfumato.evaluation.utility.answers import estimated_answers, exact_answers
 from sfumato.evaluation.utility.queries import Among, Predicate, Query, Range, Workload

@@ -13,9 +13,8 @@ from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.classes.statistics import SensitiveCounts, class_statistics
 from sfumato.kernels.predicates import ALPHA, K_ANONYMITY
-from sfumato.models.protocol import Achieved, Rule
+from sfumato.models.protocol import Achieved, Rule, Says
 from sfumato.models.reference import largest_counts
-from sfumato.models.says import Says
 from sfumato.models.sensitive import SensitiveModel
 from sfumato.options import Limit
 

@@ -19,7 +19,7 @@ import sfumato as sf
 from sfumato.errors import InputError, PolicyError, VerificationError
 from sfumato.kinds.noisy_counts.check import NOBODYS, Budget, BudgetStep
 from sfumato.kinds.private.make import NO_SEED
-from sfumato.models.checks import Outcome
+from sfumato.models.protocol import Outcome
 
 pytest.importorskip("opendp", reason="OpenDP is not installed; pip install 'sfumato[dp]'")
 

@@ -14,7 +14,7 @@ import sfumato as sf
 from sfumato.cli.app import app
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError, VerificationError
 from sfumato.kinds.private.ledger import PrivacyLedger
-from sfumato.models.checks import Outcome
+from sfumato.models.protocol import Outcome
 
 SCHEMA = sf.Schema(quasi_identifying={"sex": sf.Attribute("categorical", domain=("f", "m"))})
 

@@ -17,7 +17,7 @@ import pytest
 import sfumato as sf
 from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError
 from sfumato.kinds.private.make import NO_SEED
-from sfumato.models.checks import Outcome
+from sfumato.models.protocol import Outcome
 
 pytest.importorskip("opendp", reason="OpenDP is not installed; pip install 'sfumato[dp]'")
 

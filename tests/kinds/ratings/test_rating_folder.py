@@ -18,7 +18,7 @@ from examples import examples
 from naive.ratings import Record
 from naive.surveys import surveys
 from sfumato.kinds.ratings.policy import RatingPolicy
-from sfumato.models.checks import Outcome
+from sfumato.models.protocol import Outcome
 
 MARK = "geheim-4711"
 

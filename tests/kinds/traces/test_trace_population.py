@@ -19,7 +19,7 @@ from sfumato.errors import InputError, PolicyError, UnsatisfiableError
 from sfumato.hierarchy import HierarchyTable
 from sfumato.kinds.traces.check import trace_verification
 from sfumato.kinds.traces.make import PointTable
-from sfumato.models.checks import Outcome
+from sfumato.models.protocol import Outcome
 from sfumato.traces import (
     TraceGrain,
     TracePolicy,

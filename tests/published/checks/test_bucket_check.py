@@ -9,7 +9,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.models import MODELS, promisable
-from sfumato.models.checks import Outcome
+from sfumato.models.protocol import Outcome
 from sfumato.published import BucketizedTables
 from sfumato.published.checks.parts import bucket_statistics, check_buckets
 from sfumato.table.schema import Attribute, Kind

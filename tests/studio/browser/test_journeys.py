@@ -494,3 +494,27 @@ def test_a_file_on_the_disk_opens_the_studio_as_the_address_does(serve, browser,
     again = watched(server, context=context).page
     again.get_by_role("link", name="Go on: say what the columns are").wait_for()
     context.close()
+
+
+def test_the_language_is_switched_and_stays(serve, watched, table, tmp_path):
+    words = (str(table), "--project", str(tmp_path / "project"))
+    server = serve(*words)
+    one = watched(server, width=390)
+    page = one.page
+    go(page, "Columns")
+    page.get_by_label("Language").select_option("de")
+    page.get_by_role("heading", name="Spalten").wait_for()
+    assert page.evaluate("document.documentElement.lang") == "de"
+    page.get_by_label("Rolle von age", exact=True).select_option("quasi-identifying")
+    page.get_by_text("5 unentschieden").wait_for()
+    page.locator("#find").fill("a")
+    page.get_by_text("3 von 6 gezeigt").wait_for()
+    assert one.axe() == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    server.kill()
+    page.locator("#link").get_by_text("Das Studio antwortet nicht").wait_for(timeout=3_000)
+    serve(*words)
+    page.get_by_text("Das Studio antwortet wieder").wait_for(timeout=10_000)
+    page.get_by_label("Sprache").select_option("en")
+    page.get_by_role("heading", name="Columns").wait_for()
+    one.lines = [line for line in one.lines if "ERR_CONNECTION_REFUSED" not in line]

@@ -20,7 +20,7 @@ from sfumato.anonymizers.protocol import Problem
 from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.clustering.point_bound import nearest_sums, settle_points
 from sfumato.kernels.clustering.region_bound import charged_to_few, cheapest_regions, settle_charges
-from sfumato.metrics.cell_losses import centred_numbers
+from sfumato.metrics.losses import centred_numbers
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.parallel import each
 from sfumato.table.encoding import EncodedTable, encode
@@ -251,7 +251,8 @@ def _raised(charging: _Charging, rounds: int) -> NDArray[np.float64]:
         trial = (charges + best) / 2
     raised = best.copy()
     charging.settle(raised, np.minimum(2.0 * best, charging.most), np.argsort(best, kind="stable"))
-    return raised
+    # Where patience runs out, a record may be charged less than before.
+    return raised if raised @ weights > best @ weights else best
 
 
 def _program(

@@ -33,9 +33,8 @@ from sfumato.hierarchy.lattice_search import Levels
 from sfumato.kernels.full_domain import judged, smallest_class, value_totals
 from sfumato.kernels.predicates import RuleArrays
 from sfumato.models.compiled import CompiledRules, rule_arrays
-from sfumato.models.protocol import TOLERANCE, PrivacyModel, lasting, ruled, smallest
+from sfumato.models.protocol import TOLERANCE, PrivacyModel, lasting, of_population, ruled, smallest
 from sfumato.models.reference import is_fixed
-from sfumato.models.says import of_population
 from sfumato.models.sensitive import WholeTableModel, left_after, whole_table_models
 from sfumato.table.encoding import EncodedAttribute, PeopleOfPopulation
 from sfumato.table.reading import value_keys

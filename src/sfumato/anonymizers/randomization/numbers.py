@@ -32,8 +32,7 @@ from sfumato.anonymizers.randomization.columns import (
     refuse_overflow,
 )
 from sfumato.errors import InputError
-from sfumato.models.protocol import PrivacyModel
-from sfumato.models.says import Subject
+from sfumato.models.protocol import PrivacyModel, Subject
 from sfumato.options import Checked, Limit, Names
 from sfumato.published import RandomizedTable
 from sfumato.randomness import another

@@ -39,8 +39,7 @@ from sfumato.anonymizers.randomization.columns import (
 )
 from sfumato.anonymizers.randomization.numbers import noise_root
 from sfumato.classes.partition import group_records
-from sfumato.models.protocol import PrivacyModel
-from sfumato.models.says import Subject
+from sfumato.models.protocol import PrivacyModel, Subject
 from sfumato.options import Checked, Limit, ListOfNames, Names, Share
 from sfumato.published import RandomizedTable
 from sfumato.randomness import another, permutation

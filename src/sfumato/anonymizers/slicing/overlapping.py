@@ -51,8 +51,7 @@ from sfumato.anonymizers.slicing.partitioning import (
 )
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError, raise_all
 from sfumato.kernels.predicates import SLACK
-from sfumato.models.protocol import PrivacyModel
-from sfumato.models.says import says, speak_of
+from sfumato.models.protocol import PrivacyModel, says, speak_of
 from sfumato.numbers import figure
 from sfumato.options import Checked, Limit, Share
 from sfumato.published.apart import BUCKET, Columns

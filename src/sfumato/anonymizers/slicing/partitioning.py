@@ -20,12 +20,12 @@ from sfumato.anonymizers.layout import space_of
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Problem, Publication
 from sfumato.anonymizers.slicing.columns import as_column
-from sfumato.classes.generalized import GeneralizedTable
+from sfumato.classes.partition import GeneralizedTable
 from sfumato.kernels.predicates import SLACK
 from sfumato.kernels.slices.cuts import CutSpace
 from sfumato.kernels.slices.search import VectorSums, cut_level, cut_level_globally, starting_mass
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.models.says import Subject
+from sfumato.models.protocol import Subject
 from sfumato.options import Checked
 from sfumato.published import SlicedTable
 from sfumato.published.apart import BUCKET, Columns, labels_of

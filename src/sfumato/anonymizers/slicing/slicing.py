@@ -40,7 +40,7 @@ from sfumato.anonymizers.slicing.partitioning import (
     structure_of,
     with_insensitive,
 )
-from sfumato.classes.generalized import GeneralizedTable
+from sfumato.classes.partition import GeneralizedTable
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.protocol import PrivacyModel

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.generalized import Form
+from sfumato.classes.partition import Form
 from sfumato.evaluation.attacks.people import by_person
 from sfumato.evaluation.attacks.placement import (
     SEVERAL,
@@ -31,12 +31,12 @@ from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.kernels.linking import UNKNOWN
 from sfumato.models import known_models
-from sfumato.models.says import smallest_allowed, speak_of
+from sfumato.models.protocol import smallest_allowed, speak_of
 from sfumato.numbers import counted
 from sfumato.options import Checked
 from sfumato.randomness import permutation
 from sfumato.rates import Rate
-from sfumato.recoding.ends import exactly_numbered, outer_bins, roundable, with_declared_grid
+from sfumato.recoding.choice import exactly_numbered, outer_bins, roundable, with_declared_grid
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.header import columns_of, exactly
 from sfumato.table.table import Table

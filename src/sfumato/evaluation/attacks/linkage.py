@@ -53,7 +53,7 @@ from sfumato.kernels.grouping import first_records
 from sfumato.kernels.linking import UNKNOWN, ClassValues, count_own, covering_classes, fitting_pairs, fitting_weight
 from sfumato.models import known_models
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.models.says import least_class_size
+from sfumato.models.protocol import least_class_size
 from sfumato.options import Checked
 from sfumato.rates import Rate
 from sfumato.recoding.choice import Recoding

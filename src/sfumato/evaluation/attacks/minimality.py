@@ -28,8 +28,7 @@ from sfumato.kernels import choice
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.slices.cuts import UNEVEN, CutSpace, EvenCuts, Exchanging, attributes_cut, exchange, place_borders
 from sfumato.models import known_model
-from sfumato.models.protocol import PrivacyModel
-from sfumato.models.says import of_population, says
+from sfumato.models.protocol import PrivacyModel, of_population, says
 from sfumato.models.sensitive import whole_table_models
 from sfumato.numbers import counted
 from sfumato.options import Checked, Limit, Share

@@ -12,8 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.generalized import Form
-from sfumato.classes.partition import group_records
+from sfumato.classes.partition import Form, group_records
 from sfumato.errors import HierarchyError, InputError, SfumatoError, raise_all
 from sfumato.evaluation.attacks.people import Victims, rank_within
 from sfumato.evaluation.attacks.verdicts import SURE
@@ -26,8 +25,7 @@ from sfumato.recoding.choice import Recoding
 from sfumato.recoding.parsing import Coverage as LabelCoverage
 from sfumato.recoding.parsing import parse
 from sfumato.table.distinct import distinct_of
-from sfumato.table.domain import domain_borders
-from sfumato.table.encoding import EncodedAttribute
+from sfumato.table.encoding import EncodedAttribute, domain_borders
 from sfumato.table.schema import Attribute, Kind, Schema, is_measured, text_of
 
 

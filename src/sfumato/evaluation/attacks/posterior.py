@@ -17,8 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.generalized import Form
-from sfumato.classes.partition import group_records
+from sfumato.classes.partition import Form, group_records
 from sfumato.errors import InputError, raise_all
 from sfumato.evaluation.attacks.linkage import side_by_side, widened
 from sfumato.evaluation.attacks.nearest_linkage import nearest_values

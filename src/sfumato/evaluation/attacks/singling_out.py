@@ -11,8 +11,7 @@ import polars as pl
 import polars.selectors as cs
 from numpy.typing import NDArray
 
-from sfumato.classes.generalized import Form
-from sfumato.classes.partition import group_records
+from sfumato.classes.partition import Form, group_records
 from sfumato.evaluation.attacks.downcoding import children_of, label_edges, on_its_grid
 from sfumato.evaluation.attacks.original_values import (
     ExactPart,
@@ -32,7 +31,7 @@ from sfumato.options import Checked, Limit
 from sfumato.published import PublishedTable
 from sfumato.randomness import hashed
 from sfumato.rates import Rate
-from sfumato.recoding.ends import outer_bins
+from sfumato.recoding.choice import outer_bins
 from sfumato.table.distinct import distinct_of
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.header import columns_of

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.models import known_models
-from sfumato.models.says import says
+from sfumato.models.protocol import says
 from sfumato.numbers import figure
 from sfumato.rates import CONFIDENCE, Rate, interval_ends
 

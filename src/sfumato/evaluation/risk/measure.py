@@ -50,7 +50,7 @@ from sfumato.numbers import counted
 from sfumato.progress import Progress, beating, shown, thread_count
 from sfumato.published.checks.population import covered_population
 from sfumato.published.checks.pseudonyms import numbers_of
-from sfumato.published.generalized import Pseudonyms
+from sfumato.published.protocol import Pseudonyms
 from sfumato.recoding import Recoding
 from sfumato.release.release import Release
 from sfumato.release.transaction import no_release

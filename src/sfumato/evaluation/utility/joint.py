@@ -14,8 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.generalized import Form
-from sfumato.classes.partition import group_records
+from sfumato.classes.partition import Form, group_records
 from sfumato.errors import InputError, raise_all
 from sfumato.evaluation.utility.queries import AttributeDomain, Bins, Floats, Predicate, Query, domains_of, weights_in
 from sfumato.evaluation.utility.spreads import (

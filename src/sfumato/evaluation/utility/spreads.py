@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.generalized import Form, ValueSets
+from sfumato.classes.partition import Form, ValueSets
 from sfumato.evaluation.utility.queries import AttributeDomain, Bins, Floats, Predicate, Range
 from sfumato.recoding.notation import STAR
 from sfumato.recoding.parsing import Coverage, midpoints, parse, written_ends

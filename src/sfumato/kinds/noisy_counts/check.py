@@ -28,8 +28,8 @@ from sfumato.kinds.private.check import (
     role_differences,
     series_checks,
 )
-from sfumato.models.checks import Check, Outcome, promise_words
 from sfumato.models.of_kinds import DifferentialPrivacy
+from sfumato.models.protocol import Check, Outcome, promise_words
 from sfumato.numbers import counted, figure
 from sfumato.published.apart import COUNT
 from sfumato.published.checks.generalized import Verification

@@ -25,8 +25,7 @@ from sfumato.models.of_kinds import DifferentialPrivacy
 from sfumato.numbers import counted, figure
 from sfumato.published.apart import COUNT, MarginalTables
 from sfumato.published.checks.generalized import Verification
-from sfumato.published.generalized import RandomizedTable
-from sfumato.published.protocol import named
+from sfumato.published.protocol import RandomizedTable, named
 from sfumato.release.own_kinds import Saver, saver
 from sfumato.release.reports import section
 from sfumato.table.table import Table

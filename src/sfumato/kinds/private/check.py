@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.models.checks import Check, Outcome
 from sfumato.models.of_kinds import DifferentialPrivacy
+from sfumato.models.protocol import Check, Outcome
 from sfumato.published.protocol import named
 from sfumato.release.agreement import Difference, role_names
 from sfumato.release.description import build_own_model, listed_names

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.classes.generalized import ValueSets
+from sfumato.classes.partition import ValueSets
 from sfumato.evaluation.attacks.of_kinds import Asked, KindEvidence
 from sfumato.evaluation.attacks.play import attack
 from sfumato.evaluation.utility.joint import Joint, JointPart, Original, assemble
@@ -23,7 +23,7 @@ from sfumato.kinds.private_sample.make import in_levels
 from sfumato.kinds.private_sample.policy import PrivateSamplePolicy
 from sfumato.kinds.private_sample.release import PrivateSampleRelease
 from sfumato.published import Published, PublishedTable
-from sfumato.published.generalized import RandomizedTable
+from sfumato.published.protocol import RandomizedTable
 from sfumato.table.reading import read_table
 from sfumato.table.table import Table
 

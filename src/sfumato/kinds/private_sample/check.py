@@ -16,8 +16,8 @@ import polars as pl
 
 from sfumato.errors import PolicyError, VerificationError
 from sfumato.kinds.private.check import Declared, Domain, SeriesSpent, read_declared, role_differences, series_checks
-from sfumato.models.checks import Check, Outcome, promise_words
 from sfumato.models.of_kinds import DifferentialPrivacy
+from sfumato.models.protocol import Check, Outcome, promise_words
 from sfumato.numbers import counted
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.protocol import Roles

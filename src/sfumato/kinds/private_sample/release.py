@@ -16,7 +16,7 @@ from sfumato.kinds.private_sample.policy import PrivateSamplePolicy
 from sfumato.models.of_kinds import DifferentialPrivacy
 from sfumato.numbers import counted, figure, percent
 from sfumato.published.checks.generalized import Verification
-from sfumato.published.generalized import PublishedTable, RandomizedTable
+from sfumato.published.protocol import PublishedTable, RandomizedTable
 from sfumato.release.own_kinds import Saver, saver
 from sfumato.table.table import Table
 

@@ -34,8 +34,8 @@ from sfumato.kernels.ratings.rows import (
 from sfumato.kernels.ratings.worth import DIVIDED_BY_ALL, LITERAL, SKIP, measure_groups
 from sfumato.kinds.ratings.ratings import Ratings, Scale
 from sfumato.kinds.ratings.reading import read_ratings
-from sfumato.models.checks import Check, Outcome, promise_words
 from sfumato.models.of_kinds import RatingAnonymity
+from sfumato.models.protocol import Check, Outcome, promise_words
 from sfumato.numbers import counted, figure, percent
 from sfumato.options import check_arguments
 from sfumato.parallel import each

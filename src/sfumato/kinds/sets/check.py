@@ -15,10 +15,9 @@ from sfumato.errors import InputError, VerificationError, raise_all
 from sfumato.kernels.ratings.rows import rows_of
 from sfumato.kernels.sets import combination_keys, relabelled_rows
 from sfumato.kinds.sets.sets import Sets, named_items
-from sfumato.models.checks import Check, Outcome, promise_words
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.of_kinds import KmAnonymity
-from sfumato.models.protocol import Achieved
+from sfumato.models.protocol import Achieved, Check, Outcome, promise_words
 from sfumato.numbers import counted, figure
 from sfumato.options import Count, check_arguments
 from sfumato.parallel import each

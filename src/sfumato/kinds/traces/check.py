@@ -19,8 +19,7 @@ from sfumato.kernels.traces import Demand, TraceRows, count_known, points_by_dou
 from sfumato.kinds.traces.grain import WIDTHS, cell_label, degrees, read_cell, read_time, time_label
 from sfumato.kinds.traces.population import Crowd, among_population, numbers_of, unfitting_population
 from sfumato.kinds.traces.traces import TracePrivacy, Traces
-from sfumato.models.checks import Check, Outcome, promise_words, unknown_population
-from sfumato.models.protocol import Achieved
+from sfumato.models.protocol import Achieved, Check, Outcome, promise_words, unknown_population
 from sfumato.numbers import counted, figure, percent
 from sfumato.options import Count, check_arguments
 from sfumato.published.checks.generalized import Verification

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, raise_all
 from sfumato.kinds.traces.grain import Axis, read_time
-from sfumato.models.says import CheckedModel
+from sfumato.models.protocol import CheckedModel
 from sfumato.numbers import counted
 from sfumato.options import Limit
 

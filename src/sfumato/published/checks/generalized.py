@@ -16,11 +16,17 @@ from sfumato.classes.people import counted_people, largest_of
 from sfumato.classes.statistics import STARRED, ClassStatistics, class_statistics, counted_statistics
 from sfumato.errors import VerificationError, raise_all
 from sfumato.kernels.grouping import first_records
-from sfumato.models.checks import Check as Check
-from sfumato.models.checks import Outcome as Outcome
-from sfumato.models.checks import promise_words, unknown_original, unknown_population
-from sfumato.models.protocol import PrivacyModel
-from sfumato.models.says import of_population, says, speak_of
+from sfumato.models.protocol import Check as Check
+from sfumato.models.protocol import Outcome as Outcome
+from sfumato.models.protocol import (
+    PrivacyModel,
+    of_population,
+    promise_words,
+    says,
+    speak_of,
+    unknown_original,
+    unknown_population,
+)
 from sfumato.models.sensitive import WholeTableModel
 from sfumato.numbers import counted, percent, plural
 from sfumato.parallel import each, worth_starting

@@ -12,9 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.classes.statistics import ClassStatistics, class_statistics
-from sfumato.models.checks import Check, Outcome, promise_words
-from sfumato.models.protocol import Achieved, PrivacyModel
-from sfumato.models.says import says
+from sfumato.models.protocol import Achieved, Check, Outcome, PrivacyModel, promise_words, says
 from sfumato.numbers import counted
 from sfumato.published.apart import COUNT, MarginalTables
 from sfumato.table.encoding import encode

@@ -33,9 +33,7 @@ from sfumato.classes.statistics import (
     some_classes,
 )
 from sfumato.errors import InputError, VerificationError
-from sfumato.models.checks import Check, Outcome, promise_words
-from sfumato.models.protocol import PrivacyModel
-from sfumato.models.says import says, speak_of
+from sfumato.models.protocol import Check, Outcome, PrivacyModel, promise_words, says, speak_of
 from sfumato.models.sensitive import whole_table_models
 from sfumato.numbers import counted
 from sfumato.published.apart import BUCKET, COUNT, BucketizedTables, Columns

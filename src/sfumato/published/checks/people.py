@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.statistics import ClassStatistics
-from sfumato.models.checks import Check, Outcome, promise_words
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import WishedDiversity
-from sfumato.models.protocol import PrivacyModel
-from sfumato.models.says import about_values, says
+from sfumato.models.protocol import Check, Outcome, PrivacyModel, about_values, promise_words, says
 from sfumato.numbers import counted, percent
 from sfumato.table.person_keys import STEPS, STEPS_OF_L, steps_of
 

@@ -10,8 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.generalized import Form, GeneralizedColumn
-from sfumato.classes.partition import distinct_records
+from sfumato.classes.partition import Form, GeneralizedColumn, distinct_records
 from sfumato.classes.statistics import PresenceFound
 from sfumato.errors import InputError, SfumatoError, raise_all
 from sfumato.numbers import counted

@@ -11,11 +11,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.classes.people import MOST_SUBSETS, Fingerprints, fingerprints
-from sfumato.models.checks import Check, Outcome
-from sfumato.models.protocol import Achieved, PrivacyModel
+from sfumato.models.protocol import Achieved, Check, Outcome, PrivacyModel
 from sfumato.numbers import counted, percent
 from sfumato.published.checks.generalized import RowsOfClasses, Verification, verify_table
-from sfumato.published.generalized import Pseudonyms, PublishedTable
+from sfumato.published.protocol import Pseudonyms, PublishedTable
 from sfumato.table.schema import Attribute
 
 TOO_MANY = f"more than {MOST_SUBSETS:,} sets of values would have to be counted"

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.models.checks import Check, Outcome, promise_words
-from sfumato.models.protocol import PrivacyModel
+from sfumato.models.protocol import Check, Outcome, PrivacyModel, promise_words
 from sfumato.published import (
     BucketizedTables,
     MarginalTables,

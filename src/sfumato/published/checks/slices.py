@@ -18,9 +18,7 @@ from sfumato.classes.partition import distinct_records
 from sfumato.classes.statistics import class_statistics
 from sfumato.kernels.predicates import SLACK
 from sfumato.kernels.slices.groups import SliceIndex
-from sfumato.models.checks import Check, Outcome, promise_words
-from sfumato.models.protocol import Achieved, PrivacyModel
-from sfumato.models.says import says
+from sfumato.models.protocol import Achieved, Check, Outcome, PrivacyModel, promise_words, says
 from sfumato.models.sensitive import SensitiveModel
 from sfumato.numbers import counted
 from sfumato.published.apart import BUCKET, Columns, SlicedTable, labels_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato.models.checks import Check, Outcome
+from sfumato.models.protocol import Check, Outcome
 from sfumato.notebook import BAD, GOOD, OPEN, PLAIN, Markup, notebook_mark, notebook_table
 
 KINDS = {Outcome.HOLDS: GOOD, Outcome.BROKEN: BAD, Outcome.UNDECIDABLE: OPEN, Outcome.ABSENT: PLAIN}

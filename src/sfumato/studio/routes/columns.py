@@ -21,6 +21,7 @@ from sfumato.studio.draft import ACCEPT, DROPPED, KEY_FORM, ROLES, SINGLE, WITH_
 from sfumato.studio.layout import ENCODINGS, SEPARATORS, Answer, Question, answered, is_text_file, layout_columns, tried
 from sfumato.studio.pages import answering, desk_of, environment, fragment, page, page_entry, reading, text, whole
 from sfumato.studio.project import Project, as_written
+from sfumato.studio.words import say
 
 TAKEN_BACK = {
     "decimal": "take back the mark before fractions",
@@ -59,6 +60,8 @@ READ_AS = {
     "decimal": "before fractions",
     "thousands": "between thousands",
 }
+MOST_LEVELS = 8
+"""Levels at which a column can be looked at."""
 _USUAL = {"header": True, "strip": True, "encoding": "utf-8", "quote": '"'}
 
 
@@ -92,6 +95,7 @@ def columns(request: Request) -> Response:
         heights=heights,
         sizes=shown,
         with_settings=WITH_SETTINGS,
+        level_names=[(0, say("values")), *((level, say("level {1}", level)) for level in range(1, MOST_LEVELS + 1))],
         keys_asked=(keys := desk.keys_asked()),
         findings=(findings := desk.findings()),
         asked_of=(asked := desk.questions()),

@@ -24,6 +24,7 @@ from sfumato.release.verify import OpenedRelease
 from sfumato.studio.desk import Desk, TablePage
 from sfumato.studio.jobs import Job
 from sfumato.studio.pages import desk_of, figures, fragment, notes_of, open_findings, page, reading, whole
+from sfumato.studio.words import say
 from sfumato.table.schema import Kind, Schema
 
 # One person of the original, before and after: who looks like them, and what that says of their sensitive values.
@@ -220,7 +221,7 @@ def classes(request: Request) -> Response:
         before=before,
         after=after,
         sizes=bars(bands),
-        risks=bars([(name, before.below(size), after.below(size)) for size, name in RISKS]),
+        risks=bars([(say(name), before.below(size), after.below(size)) for size, name in RISKS]),
         widths=list(_widths(desk, job, published)),
     )
 
@@ -301,7 +302,7 @@ def _scale(sides: Sequence[Any]) -> tuple[float, float]:
 
 
 def _band(low: int, high: int | None) -> str:
-    return f"{low} and more" if high is None else str(low) if low == high else f"{low} to {high}"
+    return say("{1} and more", low) if high is None else str(low) if low == high else say("{1} to {2}", low, high)
 
 
 def _widths(desk: Desk, job: Job, published: PublishedTable) -> Iterator[CellWidths]:
@@ -324,7 +325,7 @@ def _widths(desk: Desk, job: Job, published: PublishedTable) -> Iterator[CellWid
         share = np.where(np.isnan(share), 1.0, share)
         place = np.searchsorted([limit for limit, _ in WIDTHS], share - 1e-12)
         many = np.bincount(np.minimum(place, len(WIDTHS) - 1), minlength=len(WIDTHS)).tolist()
-        lines = bars([(word, 0, count) for (_, word), count in zip(WIDTHS, many, strict=True)])
+        lines = bars([(say(word), 0, count) for (_, word), count in zip(WIDTHS, many, strict=True)])
         yield CellWidths(name, float(np.median(share)), float(np.quantile(share, 0.9)), lines)
 
 

@@ -33,6 +33,7 @@ from sfumato.studio.pages import (
     text,
     whole,
 )
+from sfumato.studio.words import say
 
 # What to relax when a draft cannot be met: a few weaker drafts, each to be tried before anybody chooses.
 
@@ -201,7 +202,13 @@ async def _events(request: Request, desk: Desk, number: int) -> AsyncIterator[st
     last, then = "", 0.0
     while not await request.is_disconnected():
         job, progress = desk.jobs.get(number), desk.jobs.progress(number)
-        told = {"state": job.state, "what": progress.what, "done": progress.done, "total": progress.total}
+        told = {
+            "state": job.state,
+            "said": say(job.state),
+            "what": say(progress.what),
+            "done": progress.done,
+            "total": progress.total,
+        }
         line, now = json.dumps(told), time.monotonic()
         if line != last or (job.state == RUNNING and now - then >= TOLD):
             yield f"data: {json.dumps({**told, 'seconds': progress.seconds})}\n\n"

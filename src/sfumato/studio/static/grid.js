@@ -1,6 +1,8 @@
 // A table of any length: only the rows that are seen are in the page, 200 are asked for at a time, and the place of the
 // scrollbar is scaled, as browsers stop at some 17 million pixels.
 
+import { _ } from "./live.js";
+
 const ROW = 26, PAGE = 200, TALLEST = 8_000_000;
 const NUMBER = /^[+-]?\d[\d.,]*$/;
 
@@ -67,7 +69,7 @@ class Grid {
     if (Math.abs(this.place.scrollTop - top) > 0.5) { this.moving = true; this.place.scrollTop = top; }
     this.draw();
     const live = document.getElementById("spoken");
-    if (live) live.textContent = `row ${this.selected + 1}`;
+    if (live) live.textContent = _("row {1}", this.selected + 1);
   }
 
   /** @param {KeyboardEvent} event */
@@ -154,7 +156,7 @@ class Grid {
     line.setAttribute("aria-rowindex", String(row + 2));
     line.setAttribute("aria-selected", String(row === this.selected && this.place.dataset.choose !== undefined));
     head.scope = "row";
-    head.textContent = (row + 1).toLocaleString("en");
+    head.textContent = (row + 1).toLocaleString(document.documentElement.lang);
     line.append(head);
     const cells = this.pages.get(Math.floor(row / PAGE))?.[row % PAGE];
     for (let at = 0; at < this.names.length; at++) {

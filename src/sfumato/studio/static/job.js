@@ -1,5 +1,5 @@
 // Follows jobs that are under way, by server-sent events, and asks for the page again when one ends.
-import { refresh, say } from "./live.js";
+import { _, refresh, say } from "./live.js";
 
 /** @type {Map<string, EventSource>} */
 const followed = new Map();
@@ -18,7 +18,7 @@ function follow(place) {
       source.close();
       followed.delete(address);
       const live = document.getElementById("spoken");
-      if (live) live.textContent = `The run is ${told.state}.`;
+      if (live) live.textContent = _("The run has ended: {1}.", told.said || told.state);
       say([], false);
       refresh();
       return;

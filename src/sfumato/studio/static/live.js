@@ -1,6 +1,14 @@
 // Writes by fetch, with the header that only this page sends; afterwards the page is asked for again and swapped in,
 // with the focus where it was. So there is one way in which a page is made: on the server.
 
+/** Messages of the scripts in the reader's language; none in English. @type {Record<string, string>} */
+const words = JSON.parse(document.documentElement.dataset.words || "{}");
+
+/** @param {string} message @param {...(string | number)} given what stands for {1}, {2} … @returns {string} */
+export function _(message, ...given) {
+  return (words[message] || message).replace(/{(\d+)}/g, (_whole, at) => String(given[Number(at) - 1]));
+}
+
 /** @type {AbortController | null} */
 let asking = null;
 let counted = 0;
@@ -53,19 +61,19 @@ function showFound() {
   const field = /** @type {HTMLInputElement | null} */ (document.getElementById("find"));
   if (!field) return;
   field.value = sought;
-  const words = sought.trim().toLowerCase();
+  const part = sought.trim().toLowerCase();
   let isShown = true, many = 0;
   for (const row of document.querySelectorAll(".columns tbody tr")) {
     const pick = /** @type {HTMLInputElement | null} */ (row.querySelector("[data-pick]"));
     if (pick) {
-      isShown = pick.value.toLowerCase().includes(words);
+      isShown = pick.value.toLowerCase().includes(part);
       many += isShown ? 1 : 0;
       pick.checked = picked.has(pick.value);
     }
     /** @type {HTMLElement} */ (row).hidden = !isShown;
   }
   const found = document.getElementById("found"), all = picks().length;
-  if (found) found.textContent = [words && `${many} of ${all} shown`, picked.size && `${picked.size} chosen`].filter(Boolean).join(" · ");
+  if (found) found.textContent = [part && _("{1} of {2} shown", many, all), picked.size && _("{1} chosen", picked.size)].filter(Boolean).join(" · ");
 }
 document.addEventListener("input", (event) => {
   const field = /** @type {HTMLInputElement} */ (event.target);
@@ -159,7 +167,7 @@ async function write(action, body, then, isAtOnce) {
     if (then) history.pushState({}, "", then);
   } catch {
     pending = 0;
-    say(["The studio does not answer. Is it still running in the terminal? Nothing that was saved is lost."], true);
+    say([_("The studio does not answer. Is it still running in the terminal? Nothing that was saved is lost.")], true);
   }
 }
 
@@ -181,7 +189,7 @@ async function fill(place) {
     announce(place);
     fillAll();
   } catch (error) {
-    if (!(error instanceof DOMException)) say(["The studio does not answer."], true);
+    if (!(error instanceof DOMException)) say([_("The studio does not answer.")], true);
   }
 }
 
@@ -273,6 +281,10 @@ document.addEventListener("focusout", (event) => {
 document.addEventListener("change", (event) => {
   const input = /** @type {HTMLInputElement} */ (event.target);
   const form = input.form;
+  if (input.id === "language") {
+    // What the scripts say changes as well, so that the page begins anew.
+    fetch(`/language?value=${input.value}`, { method: "POST", headers: { "X-Sfumato": "1" } }).then(() => location.reload());
+  }
   if (form?.matches("form[data-post][data-at-once]")) {
     if (choices.has(form)) clearTimeout(choices.get(form));
     else typing += 1;
@@ -311,16 +323,16 @@ async function ask() {
     if (lost) {
       lost = false;
       await refresh();
-      say(["The studio answers again; nothing that was saved is lost."], false);
+      say([_("The studio answers again; nothing that was saved is lost.")], false);
     } else if (String(told.entry) === entry && String(told.jobs) !== main.dataset.jobs && !unsent().length) {
       await refresh();
     }
     const isOld = String(told.entry) !== entry && !pending;
-    link(isOld ? "The setup has changed in another tab. What you change here would begin a branch." : "", "Show what stands");
+    link(isOld ? _("The setup has changed in another tab. What you change here would begin a branch.") : "", _("Show what stands"));
   } catch {
     if (leaves) return;
     lost = true;
-    link("The studio does not answer. Start it again in the terminal; this page goes on by itself then. Nothing that was saved is lost.");
+    link(_("The studio does not answer. Start it again in the terminal; this page goes on by itself then. Nothing that was saved is lost."));
   }
 }
 const watch = window.setInterval(ask, EVERY);

@@ -1,5 +1,5 @@
 // Takes a file that is dropped or chosen: says its size first, then sends it to the studio on this computer.
-import { say } from "./live.js";
+import { _, say } from "./live.js";
 
 const at = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
 /** @type {File | null} */
@@ -31,7 +31,7 @@ function take() {
   bar.hidden = false;
   request.upload.onprogress = (event) => { bar.value = event.total ? event.loaded / event.total : 0; };
   const failed = (/** @type {string[]} */ lines) => { bar.hidden = true; at("take").disabled = false; say(lines, true); };
-  request.onerror = () => failed(["The file did not arrive. Is the studio still running in the terminal?"]);
+  request.onerror = () => failed([_("The file did not arrive. Is the studio still running in the terminal?")]);
   request.onload = () => {
     let told = { problems: [request.responseText.trim()] };
     try { told = JSON.parse(request.responseText); } catch { /* not ours */ }

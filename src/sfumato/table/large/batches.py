@@ -27,7 +27,7 @@ from sfumato.table.sources.frames import ArrowFileSource, ParquetSource, without
 from sfumato.table.sources.json_files import is_json_lines
 from sfumato.table.sources.text_files import CsvSource, count_regular_rows
 
-BYTES = 1 << 24
+BYTES = 1 << 22
 """Bytes of a CSV file that are parsed at a time."""
 MOST_HEADER = 1 << 20
 """Bytes of a first line that files are compared by, at most."""

@@ -421,7 +421,7 @@ class WishFile:
         return mapped(self._path, np.int32, (self._height,))
 
 
-HELD = 96 << 20
+HELD = 32 << 20
 """Bytes of batches that are kept in memory between the two passes."""
 WATCHED = 1 << 18
 """Records between two looks at how much memory counted values take."""

@@ -204,6 +204,32 @@ def write_out(array: NDArray[Any], file: BinaryIO) -> None:
         file.write(np.ascontiguousarray(array).data)
 
 
+def stored_array(array: NDArray[Any], folder: Path) -> NDArray[Any]:
+    """Return the same array, mapped from a new file of a private folder."""
+    if not array.size:
+        return array
+    handle, path = tempfile.mkstemp(dir=folder)
+    with open(handle, "wb") as file:
+        write_out(array, file)
+    return mapped(Path(path), array.dtype, array.shape)
+
+
+def stored_texts(texts: pl.Series, folder: Path) -> pl.Series:
+    """Return the same texts, mapped from a new file of a private folder."""
+    # Arrow is not needed by tables that fit into memory.
+    import pyarrow as pa
+
+    if texts.is_empty():
+        return texts
+    handle, path = tempfile.mkstemp(dir=folder)
+    with open(handle, "wb") as file:
+        texts.to_frame().write_ipc(file, compression="uncompressed", record_batch_size=len(texts))
+    with pa.memory_map(path) as source:
+        found = pl.from_arrow(pa.ipc.open_file(source).read_all())
+    assert isinstance(found, pl.DataFrame)
+    return found.to_series()
+
+
 # Rows that belong together, collected in files while a table goes by.
 
 

@@ -13,7 +13,7 @@ import sfumato as sf
 from examples import examples
 from naive.slicing import disclosed
 from naive.worlds import posteriors, worlds
-from sfumato.models.checks import Check, Outcome
+from sfumato.models.protocol import Check, Outcome
 from sfumato.published import SlicedTable
 from sfumato.published.apart import labels_of
 from sfumato.published.checks.slices import check_slices

@@ -15,7 +15,7 @@ import sfumato as sf
 from examples import examples
 from naive.slicing import candidates, disclosed
 from published.checks.slices.eight_records import AGE, DISEASE, SEX, ZIP
-from sfumato.models.checks import Outcome
+from sfumato.models.protocol import Outcome
 from sfumato.published import SlicedTable
 from sfumato.published.checks.slices import check_slices
 from sfumato.table.schema import Attribute, Kind

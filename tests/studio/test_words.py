@@ -1,0 +1,159 @@
+"""Every word of the studio is in each catalogue, and a further language is one file."""
+
+from __future__ import annotations
+
+import ast
+import re
+from html.parser import HTMLParser
+from importlib import resources
+
+import pytest
+
+from sfumato.studio import words
+from sfumato.studio.pages import _environment
+from studio.desks import opened
+
+STUDIO = resources.files("sfumato.studio")
+CATALOGUES = sorted(file.name for file in words.FOLDER.iterdir())
+# Patterns, headers and what the terminal shows hold no words of a page.
+NO_WORDS = re.compile(
+    r"\\|\(\?|\(set\||default-src|^%Y|; url=|^text/|<!doctype|^--|attachment;|^~/|\n|sfumato |X-Name|\]\*|^ |"
+    r" in Python |"
+    r"^The (studio|release) (is|was) (open|idle)|^The address works|^studio: |page Columns|text under|^“How it|"
+    r"^“Of a|^The page|^the (button|role) “|password in|^database: leave"
+)
+
+
+def in_python(source):
+    """Return the sentences of a module: its texts with a blank in them; what they fill in is numbered."""
+    tree = ast.parse(source)
+    inner = {part for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            parts = [part.value if isinstance(part, ast.Constant) else "{}" for part in node.values]
+            yield "".join(parts)
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            inner.add(node.value)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in inner:
+            yield node.value
+
+
+def numbered(text):
+    """Number what a sentence fills in."""
+    counter = iter(range(1, 20))
+    return re.sub(r"\{\}", lambda _: f"{{{next(counter)}}}", text)
+
+
+def messages():
+    """Return every message of the studio's own pages, scripts and answers, with where it stands."""
+    found = {}
+    for file in sorted(STUDIO.joinpath("templates").iterdir(), key=str):
+        for message in words.template_messages(file.read_text(encoding="utf-8")):
+            found.setdefault(message, file.name)
+    found.update(dict.fromkeys(words.script_messages(), "scripts"))
+    for folder in (STUDIO, STUDIO.joinpath("routes")):
+        for file in folder.iterdir():
+            if file.name.endswith(".py") and file.name not in ("words.py", "guard.py", "serve.py"):
+                for text in in_python(file.read_text(encoding="utf-8")):
+                    if " " in text.strip() and re.search(r"[^\W\d_]{2}", text) and not NO_WORDS.search(text):
+                        found.setdefault(numbered(text), file.name)
+    return found
+
+
+@pytest.mark.parametrize("name", CATALOGUES)
+def test_no_word_of_the_studio_is_missing(name):
+    said = dict(words.entries(words.FOLDER.joinpath(name).read_text(encoding="utf-8")))
+    assert {message: where for message, where in messages().items() if not said.get(message)} == {}
+    assert [message for message in said if message and words.places(said[message]) != words.places(message)] == []
+    blanks = [message for message, its in said.items() if message and message[:1].isspace() != its[:1].isspace()]
+    assert blanks == []
+
+
+class Shown(HTMLParser):
+    """What somebody reads or hears on a page, but for what is typed and for names of policy files."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.texts, self._text, self._open = [], "", []
+        self.feed(page)
+        self.texts.append(self._text)
+
+    def handle_starttag(self, tag, attrs):
+        its = dict(attrs)
+        if tag not in ("input", "meta", "link", "br", "rect", "circle", "line", "polyline"):
+            is_typed = tag in ("pre", "code", "style", "iframe", "textarea")
+            self._open.append((tag, is_typed or its.get("translate") == "no" or its.get("lang") == "en"))
+        self.texts += [value for name, value in attrs if name in ("aria-label", "title", "data-unit", "data-sure")]
+
+    def handle_endtag(self, tag):
+        while self._open and self._open.pop()[0] != tag:
+            pass
+
+    def handle_data(self, data):
+        self._text += " " if any(is_typed for _, is_typed in self._open) else data
+
+
+def untranslated(page):
+    """Return the words of a page that stand outside the brackets of the invented language."""
+    for text in Shown(page).texts:
+        outside = text
+        while (inner := re.sub(r"⟦[^⟦⟧]*⟧", " ", outside)) != outside:
+            outside = inner
+        yield from re.findall(r"(?<![\w./-])(?!zz)[a-zA-Z]{3,}(?![\w/-])", outside)
+
+
+@pytest.fixture
+def invented(tmp_path, monkeypatch):
+    """Add a language that puts every message into brackets, by one file."""
+    folder = tmp_path / "languages"
+    folder.mkdir()
+    german = words.FOLDER.joinpath("de.po").read_text(encoding="utf-8")
+    lines = ['msgid ""\nmsgstr "X-Name: Zz\\n"\n']
+    for message, said in words.entries(german):
+        if said and message:
+            body = message.strip()
+            quoted = [
+                text.replace("\\", "\\\\").replace('"', '\\"') for text in (message, message.replace(body, f"⟦{body}⟧"))
+            ]
+            lines.append(f'msgid "{quoted[0]}"\nmsgstr "{quoted[1]}"\n')
+    (folder / "zz.po").write_text("\n".join(lines), encoding="utf-8")
+    monkeypatch.setattr(words, "FOLDER", folder)
+    caches = (words.catalogue, words.languages, words._said, _environment)
+    for cache in caches:
+        cache.cache_clear()
+    yield {"accept-language": "zz,en;q=0.5"}
+    for cache in caches:
+        cache.cache_clear()
+
+
+NAMES = {"Sfumato", "English", "auto"}
+PATHS = [
+    *("/", "/layout", "/columns", "/hierarchies?column=2", "/look/1/person?row=3", "/look/1/groups", "/look/1/classes"),
+    *("/look/1/seen?one=zzage", "/look/1/seen?one=zzage&two=zzzip", "/look/1/regression?target=zzage&on=zzzip"),
+    *("/compare", "/attack", "/history?from=1", "/sizes", "/sizes/more"),
+]
+
+
+def test_a_further_language_is_one_file_and_every_page_speaks_it(invented, tmp_path):
+    rows = [f"zz{row % 40},{20 + row % 5},{10_000 + row % 12},zz{row % 3}" for row in range(80)]
+    table = tmp_path / "zztable.csv"
+    table.write_text("\n".join(["zzname,zzage,zzzip,zzsick", *rows]) + "\n", encoding="utf-8")
+    roles = ("identifying", "quasi-identifying", "quasi-identifying", "sensitive")
+    with opened(tmp_path, table) as studio:
+        studio.enter()
+        for column, role in zip(("zzname", "zzage", "zzzip", "zzsick"), roles, strict=True):
+            studio.post("/setup/column", column=column, what="role", value=role)
+        studio.post("/setup/column", column="zzzip", what="kind", value="categorical")
+        studio.post("/setup/promises", what="add", name="k-anonymity")
+        studio.post("/setup/hierarchy", column="2", what="draft")
+        studio.post("/runs/start", what="release")
+        studio.post("/compare/lattice")
+        for job in studio.desk.jobs.all:
+            assert studio.desk.jobs.wait(job.number, 120).state == "done"
+        left = {}
+        for path in PATHS:
+            page = studio.get(path, **invented)
+            assert page.status_code == 200, path
+            left[path] = sorted({*untranslated(page.text)} - NAMES)
+        assert {path: some for path, some in left.items() if some} == {}
