@@ -21,7 +21,7 @@ function rank(index, query) {
   }
   for (const stems of pairs)
     for (const [page, score] of best(index, stems)) scores.set(page, (scores.get(page) || 0) + score);
-  const called = new Set(index.phrases[typed.map((word) => index.words[word] || word).join(" ")]);
+  const called = alike(index, sought);
   const found = [...scores].map(([page, score]) => [
     page,
     score * index.standing[page] * ((reached.get(page) || 0) / all) ** 1.4 * bonus(index, query, page, called),
@@ -31,8 +31,22 @@ function rank(index, query) {
 
 /** A page that is called what is typed comes before those that say more; a name of the API is typed letter by letter. */
 function bonus(index, query, page, called) {
-  if (/_|[a-z][A-Z]|^[A-Z]{2}[a-z]/.test(query) && index.pages[page][1] === query.trim()) return 4;
-  return called.has(page) ? 2 : 1;
+  if (/_|[a-z][A-Z]|^[A-Z]{2}[a-z]/.test(query) && index.pages[page][1] === query.trim()) return 12;
+  return 1 + 2 * (called.get(page) || 0) ** 2;
+}
+
+/** Return page → how much one of its titles, keywords, questions or headings is like what is typed: 1 is the same. */
+function alike(index, sought) {
+  const rare = (stem) => Math.log(1 + index.pages.length / (1 + (index.weights[stem] || []).length / 2));
+  const weights = sought.map((stems) => Math.max(...[...stems.keys()].map((stem) => stems.get(stem) * rare(stem))));
+  const found = new Map();
+  for (const [page, ...line] of index.lines) {
+    const shared = sought.map((stems) => Math.max(0, ...line.map((stem) => (stems.get(stem) || 0) * rare(stem))));
+    const both = shared.reduce((sum, share, place) => sum + share * weights[place], 0);
+    const likeness = both && both / Math.hypot(...weights) / Math.hypot(...line.map(rare));
+    if (likeness > (found.get(page) || 0)) found.set(page, likeness);
+  }
+  return found;
 }
 
 function wordsOf(text) {

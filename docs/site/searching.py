@@ -1,7 +1,7 @@
 """The index of the site's search: which page says a word, and how much it is about it. ``search.js`` ranks by it.
 
-Nothing of the ranking is here but the weights of words: title, keywords, headings, first lines and text count each by
-itself (BM25, no field drowns another), and how rare a word is over all pages.
+Nothing of the ranking is here but the weights of words: title, keywords, questions, headings, first lines and
+text count each by itself (BM25, no field drowns another), and how rare a word is over all pages.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from api import api_entries
 
 _WORDS = tomllib.loads((Path(__file__).parent / "words.toml").read_text(encoding="utf-8"))
 KEYWORDS: dict[str, str] = _WORDS["keywords"]
+QUESTIONS: dict[str, str] = _WORDS["questions"]
 SILENT = frozenset(_WORDS["silent"].split())
 
-FIELDS = {"title": 9.0, "keywords": 13.0, "headings": 3.0, "first": 2.0, "text": 1.6}
+FIELDS = {"title": 9.0, "keywords": 13.0, "questions": 6.0, "headings": 3.0, "first": 2.0, "text": 1.6}
 """Field → what a page gets for a word that it is full of there."""
-_LENGTH = {"title": 0.75, "keywords": 0.3, "headings": 0.4, "first": 0.3, "text": 0.6}
+_LENGTH = {"title": 0.75, "keywords": 0.3, "questions": 0.4, "headings": 0.4, "first": 0.3, "text": 0.6}
 """Field → how much its length counts."""
 
 _STANDING = (
@@ -51,6 +52,7 @@ class Page:
     headings: tuple[str, ...] = ()
     text: str = ""
     keywords: str = ""
+    questions: tuple[str, ...] = ()
 
     @property
     def standing(self) -> float:
@@ -89,7 +91,7 @@ def pages_of(folder: Path) -> list[Page]:
     """
     names = [*sorted(path.relative_to(folder) for path in folder.glob("docs/**/*.md")), *map(Path, _TOP)]
     places = [str(name.with_suffix("")) for name in names if "decisions" not in name.parts]
-    if gone := KEYWORDS.keys() - {*places}:
+    if gone := (KEYWORDS.keys() | QUESTIONS.keys()) - {*places}:
         raise KeyError(f"docs/site/words.toml names pages that are not there: {', '.join(sorted(gone))}")
     pages = [_read(place, (folder / f"{place}.md").read_text(encoding="utf-8")) for place in places]
     return pages + [Page(*entry) for entry in api_entries()]
@@ -106,7 +108,8 @@ def _read(place: str, text: str) -> Page:
     where = "index" if place == "README" else place
     kind = next((f"{title} {kind}" for folder, kind in _KINDS.items() if place.startswith(folder)), "")
     keywords = ", ".join(filter(None, (KEYWORDS.get(place), kind)))
-    return Page(f"{where}.html", title, first, headings, "" if is_for_builders else " ".join(body), keywords)
+    questions = tuple(QUESTIONS.get(place, "").strip().split("\n"))
+    return Page(f"{where}.html", title, first, headings, "" if is_for_builders else " ".join(body), keywords, questions)
 
 
 def _paragraphs(lines: list[str]) -> Iterator[str]:
@@ -125,7 +128,9 @@ def index_of(pages: list[Page]) -> dict[str, Any]:
     weights = _weights(pages)
     forms = defaultdict(set)
     for page in pages:
-        for word in words(" ".join((page.title, page.keywords, *page.headings, page.first, page.text))):
+        for word in words(
+            " ".join((page.title, page.keywords, *page.questions, *page.headings, page.first, page.text))
+        ):
             forms[stem(word)].add(word)
     groups = [[stem(word) for word in group.split()] for group in _WORDS["synonyms"]]
     for word in " ".join(_WORDS["synonyms"]).split():
@@ -141,20 +146,20 @@ def index_of(pages: list[Page]) -> dict[str, Any]:
         "words": {word: known for known in sorted(forms) for word in sorted(forms[known] | {known})},
         "weights": weights,
         "meant": {word: others for word, others in sorted(meant.items()) if others},
-        "phrases": _phrases(pages),
+        "lines": _lines(pages),
         "silent": sorted(SILENT),
     }
 
 
-def _phrases(pages: list[Page]) -> dict[str, list[int]]:
-    """Return title or keywords, as stems in a row → pages that are called so."""
-    found = defaultdict[str, list[int]](list)
-    for number, page in enumerate(pages):
-        if page.place.startswith("api/"):
-            continue  # these are typed letter by letter
-        for phrase in dict.fromkeys(" ".join(_stems(text)) for text in (page.title, *page.keywords.split(","))):
-            found[phrase].append(number)
-    return dict(found)
+def _lines(pages: list[Page]) -> list[list[Any]]:
+    """Return the number of each page with every title, keyword, question and heading of it, as stems."""
+    named = [(number, page) for number, page in enumerate(pages) if not page.place.startswith("api/")]
+    return [
+        [number, *dict.fromkeys(_stems(text))]
+        for number, page in named
+        for text in dict.fromkeys((page.title, *page.keywords.split(","), *page.questions, *page.headings))
+        if _stems(text)
+    ]
 
 
 def _stems(text: str) -> list[str]:

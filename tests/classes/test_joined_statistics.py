@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from examples import examples
 from models.small_tables import CASES, Case, encode, memberships
-from sfumato.classes.statistics import ClassStatistics, class_statistics, joined, value_occurrences
+from sfumato.classes.statistics import ClassStatistics, class_statistics, join_statistics, value_occurrences
 from sfumato.models import DistinctLDiversity, KAnonymity, SubsetKAnonymity
 from sfumato.table.encoding import EncodedTable
 
@@ -40,7 +40,7 @@ def test_parts_add_up_to_the_whole(drawn: tuple[list[int], list[int | None]], ca
     place = np.append(np.argsort(order), -1).astype(np.int32)
     whole = class_statistics(place[class_of], count, table.sensitive_codes, table.sensitive)
     parts = parts_of(table, class_of, part_of)
-    together = joined(parts)
+    together = join_statistics(parts)
 
     assert together.sizes.tolist() == whole.sizes.tolist()
     mine, theirs = together.sensitive["s"], whole.sensitive["s"]
@@ -61,12 +61,12 @@ def test_what_classes_publish_is_joined_where_all_parts_say_it() -> None:
     sizes = np.array([2, 2])
     one = ClassStatistics(sizes, {}, np.array([[0, 1], [1, 1]], dtype=np.int32))
     other = ClassStatistics(sizes, {}, np.array([[2, 0], [0, -1]], dtype=np.int32))
-    both = joined([one, other])
+    both = join_statistics([one, other])
     assert both.published is not None
     assert both.published.tolist() == [[0, 1], [1, 1], [2, 0], [0, -1]]
     # Classes of two parts have the first value together.
     assert SubsetKAnonymity(3, 1).holds(both).tolist() != SubsetKAnonymity(3, 1).holds(one).tolist() * 2
-    assert joined([one, ClassStatistics(sizes, {})]).published is None
+    assert join_statistics([one, ClassStatistics(sizes, {})]).published is None
 
 
 def test_parts_that_were_counted_by_themselves_are_refused() -> None:
@@ -77,7 +77,7 @@ def test_parts_that_were_counted_by_themselves_are_refused() -> None:
         for rows in ([0, 1], [2, 3])
     ]
     with pytest.raises(ValueError, match="counted with its totals"):
-        joined(parts)
+        join_statistics(parts)
     with pytest.raises(ValueError, match="all of a table"):
-        joined(parts_of(table, np.array([0, 0, 1, 1], dtype=np.int32), np.array([0, 1, 0]))[:1])
-    assert KAnonymity(2).holds(joined([ClassStatistics(np.array([1, 2]), {})])).tolist() == [False, True]
+        join_statistics(parts_of(table, np.array([0, 0, 1, 1], dtype=np.int32), np.array([0, 1, 0]))[:1])
+    assert KAnonymity(2).holds(join_statistics([ClassStatistics(np.array([1, 2]), {})])).tolist() == [False, True]

@@ -93,5 +93,5 @@ def test_the_search_names_the_right_page_first(tmp_path: Path, monkeypatch: pyte
     told = json.loads(subprocess.check_output([node, tmp_path / "run.js"]))
     found = [place.partition(".html")[0].removeprefix("docs/") for place in told]
     wrong = [line for line, place in zip(lines, found, strict=False) if place not in line.partition(" | ")[2].split()]
-    assert len(wrong) <= 0.08 * len(lines), wrong
+    assert len(wrong) <= 0.1 * len(lines), wrong
     assert found[len(lines) :] == ["how-to/hierarchies", "reference/mondrian", "how-to/missing-values", "", "", ""]

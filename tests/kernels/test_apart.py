@@ -14,9 +14,9 @@ from examples import examples
 from models.small_tables import Column, encode
 from sfumato.classes.people import statistics_of
 from sfumato.classes.statistics import as_one_class
-from sfumato.kernels.full_domain import judged
+from sfumato.kernels.full_domain import judge_classes
 from sfumato.kernels.predicates import holds
-from sfumato.models.compiled import CompiledRules, among, compile_rules
+from sfumato.models.compiled import CompiledRules, compile_rules, renumber_places
 from sfumato.table.encoding import EncodedTable, PeopleApart
 from sfumato.table.schema import Kind
 
@@ -59,7 +59,7 @@ def test_new_numbers_for_some_records_change_no_verdict(rows, models, wishing, d
     compiled = compile_rules(models, table)
     some = np.array(sorted(data.draw(st.sets(st.integers(0, len(rows) - 1), min_size=1))))
     own = np.unique(class_of[some], return_inverse=True)[1].astype(np.int32)
-    arrays, codes = among(compiled.arrays, compiled.codes[some])
+    arrays, codes = renumber_places(compiled.arrays, compiled.codes[some])
     assert arrays.offsets[-1] <= len(some) * codes.shape[1]
     fewer = CompiledRules(arrays, codes, compiled.whole)
     expected = densely(replace(compiled, codes=compiled.codes[some]), own)
@@ -81,7 +81,7 @@ def record_by_record(compiled: CompiledRules, class_of: np.ndarray) -> list[bool
     weights, everybody = np.ones(len(class_of), dtype=np.int64), np.ones(len(sizes), dtype=np.bool_)
     identity = np.arange(compiled.arrays.offsets[-1], dtype=np.int64)
     starts = compiled.arrays.offsets[:-1]
-    return judged(
+    return judge_classes(
         class_of, sizes, everybody, weights, compiled.codes, identity, starts, compiled.arrays
     ).tolist()  # fmt: skip
 

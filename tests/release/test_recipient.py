@@ -33,12 +33,20 @@ def table_of(rng: np.random.Generator) -> pl.DataFrame:
     )
 
 
+MAKERS = (
+    *(sf.Mondrian, sf.KMember, sf.MDAV, sf.KMeans, sf.VMDAV),
+    *(sf.GlobalMondrian, sf.ValueGeneralization, sf.CellSuppression),
+)
+
+
 def release_of(original: pl.DataFrame, rng: np.random.Generator) -> sf.Release:
     forms = [{}, {"numeric": "mean"}, {"ends": "tight"}, {"forms": {"age": "set"}}, {"forms": {"weight": "mean"}}]
     recoding = sf.Recoding(**forms[rng.integers(5)], suppressed=str(rng.choice(["remove", "star"])))
     hierarchy = {"age": sf.intervals(10, 20) if rng.random() < 0.2 and not recoding.forms else None}
     quasi = {"age": hierarchy["age"], "weight": None, "born": None, "sex": None}
-    anonymizer = [sf.Mondrian(), sf.KMember(), sf.MDAV()][rng.integers(3)]
+    anonymizer = MAKERS[rng.integers(len(MAKERS))]()
+    if anonymizer.__class__ in MAKERS[5:]:  # these decide themselves how values are published
+        recoding = sf.Recoding(suppressed=recoding.suppressed)
     return sf.anonymize(
         original,
         sf.KAnonymity(int(rng.integers(2, 5))),

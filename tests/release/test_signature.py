@@ -171,9 +171,9 @@ def test_a_revocation_that_is_no_statement_is_named(text: str, place: Path) -> N
 
 
 def test_a_signed_statement_with_an_odd_predicate_is_read(place: Path) -> None:
-    from sfumato.release.signature import STATEMENT, Envelope, _private_key, _with_signature, files_of
+    from sfumato.release.signature import STATEMENT, Envelope, _private_key, _with_signature, hashes_of_files
 
-    subjects = [{"name": name, "digest": {"sha256": digest}} for name, digest in files_of(place / "out").items()]
+    subjects = [{"name": name, "digest": {"sha256": digest}} for name, digest in hashes_of_files(place / "out").items()]
     content = {"_type": STATEMENT, "subject": subjects, "predicateType": "urn:sfumato:release:v1", "predicate": "x"}
     envelope = _with_signature(Envelope(json.dumps(content).encode(), {}), _private_key(place / "own.key"))
     (place / "out" / "signature.json").write_text(envelope.to_json())

@@ -11,7 +11,7 @@ import pytest
 
 import sfumato as sf
 from series.tables import HEADER, SCHEMA, people, write_csv
-from sfumato.series.private_files import locked
+from sfumato.series.private_files import ledger_lock
 
 MANY = people(30)
 
@@ -183,7 +183,7 @@ def test_a_hierarchy_file_that_changes_later_changes_nothing(tmp_path: Path) -> 
 
 def test_two_appends_at_once(series: sf.Series, tmp_path: Path) -> None:
     with (
-        locked(series.ledger),
+        ledger_lock(series.ledger),
         pytest.raises(sf.InputError, match=f"another run is working on this series .process {os.getpid()} "),
     ):
         series.append(write_csv(tmp_path / "b.csv", people(5, first=100)))

@@ -27,7 +27,7 @@ from sfumato.kernels.mondrian.cuts import NOT_KEPT, LaidRecords, Options
 from sfumato.kernels.mondrian.mondrian import classes_hold, narrow_ranges, narrow_sets, occurring, partition_range
 from sfumato.kernels.predicates import RuleArrays
 from sfumato.kernels.types import SET, Space
-from sfumato.models.compiled import among
+from sfumato.models.compiled import renumber_places
 from sfumato.models.protocol import implied_size, relative, ruled
 from sfumato.options import Checked
 from sfumato.parallel import each, thread_pool
@@ -319,7 +319,7 @@ def _partition(
     def run(low: int, high: int, region: NDArray[np.float64], rules: Any) -> tuple[int, Any, Any, Any]:
         most_cuts = _UNLIMITED if high - low <= task else 1
         if rules.apart >= 0:
-            rules, records.codes[low:high, counted] = among(rules, records.codes[low:high, counted])
+            rules, records.codes[low:high, counted] = renumber_places(rules, records.codes[low:high, counted])
         left, regions = partition_range(records.laid, low, high, region, most_cuts, space, rules, options, starts, made)
         return (0 if len(left) else high - low), left, regions, rules
 

@@ -120,8 +120,9 @@ def class_statistics(
     """Count classes and their sensitive values; suppressed records do not count, not even in the totals.
 
     `occurrences`: for a part of a table, how often each code occurs in the whole one (:func:`value_occurrences`, added
-    up over the parts): totals and numbers of values are then those of the whole table, and :func:`joined` puts parts
-    together. Values that no counted record has are left out. Cost O(n + v + c) per sensitive attribute, by counting.
+    up over the parts): totals and numbers of values are then those of the whole table, and :func:`join_statistics` puts
+    parts together. Values that no counted record has are left out. Cost O(n + v + c) per sensitive attribute, by
+    counting.
     """
     sizes = class_sizes(class_of, count)
     whole: Sequence[NDArray[np.int64] | None] = occurrences or [None] * len(sensitive)
@@ -142,7 +143,7 @@ def value_occurrences(
     )
 
 
-def joined(parts: Sequence[ClassStatistics], *, all_of_them: bool = True) -> ClassStatistics:
+def join_statistics(parts: Sequence[ClassStatistics], *, all_of_them: bool = True) -> ClassStatistics:
     """Put the statistics of parts together, counted with the totals of one table: classes of one after the other's."""
     names = parts[0].sensitive
     published = [part.published for part in parts if part.published is not None]

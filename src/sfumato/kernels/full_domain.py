@@ -271,7 +271,7 @@ def classes_at(
 
 
 @kernel
-def judged(
+def judge_classes(
     class_of: Int32s, sizes: Int64s, kept: Flags, weights: Int64s, values: Codes, value_of: Int64s, starts: Int64s,
     rules: RuleArrays,
 ) -> Flags:  # fmt: skip

@@ -69,7 +69,7 @@ def of_people_apart(
     return arrays, _narrow([*counted, numbered])
 
 
-def among(rules: RuleArrays, codes: Codes) -> tuple[RuleArrays, Codes]:
+def renumber_places(rules: RuleArrays, codes: Codes) -> tuple[RuleArrays, Codes]:
     """Give the places of some records new numbers, so that none is without them; verdicts on their classes stay."""
     found = [np.unique(column, return_inverse=True) for column in codes.T]
     members = [rules.members[rules.offsets[place] + own] for place, (own, _) in enumerate(found[:-1])]

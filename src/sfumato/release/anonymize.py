@@ -168,7 +168,7 @@ def published_release(task: Task, publisher: Publisher) -> Release:
     task.step("encoding", 1)
     encoded = task.encoded()
     fits = partial(publisher.check, encoded, task.models)
-    idle = meaningless(task.policy, publisher, bound=task.bound)
+    idle = meaningless_choices(task.policy, publisher, bound=task.bound)
     of_people: list[str] = []
     if task.is_of_people:
         from sfumato.release.folding import folding_problems
@@ -194,7 +194,7 @@ def published_release(task: Task, publisher: Publisher) -> Release:
     )
 
 
-def meaningless(policy: Policy, publisher: Publisher, *, bound: bool = False) -> Iterator[str]:
+def meaningless_choices(policy: Policy, publisher: Publisher, *, bound: bool = False) -> Iterator[str]:
     """Name the settings that say how classes are made and generalized, which there are none of here."""
     what = f"{publisher.name} makes no classes"
     if policy.to_recoding() != Recoding():

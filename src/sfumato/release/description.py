@@ -321,7 +321,7 @@ def described_models(description: Description) -> list[PrivacyModel]:
     return [model for entry in description.models if (model := build_model(entry)) is not None]
 
 
-def described_hierarchy(hierarchy: Hierarchy, published: set[str]) -> dict[str, Any] | None:
+def published_hierarchy(hierarchy: Hierarchy, published: set[str]) -> dict[str, Any] | None:
     """Cut a hierarchy down to the values that are published, as a table to build again; None without any."""
     nodes = hierarchy.node_of
     rows = [

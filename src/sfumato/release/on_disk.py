@@ -35,14 +35,14 @@ from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.parts import countable_in_parts
 from sfumato.published.checks.people import limits_of_people
 from sfumato.randomness import seed_problems
-from sfumato.release.anonymize import counted_as_read, meaningless, only_by_the_left_out, own_values
+from sfumato.release.anonymize import counted_as_read, meaningless_choices, only_by_the_left_out, own_values
 from sfumato.release.audit import Audit, check_audit_place, folder_with_audit
 from sfumato.release.description import (
     Description,
     SensitiveDescription,
     TableFacts,
     describe_model,
-    described_hierarchy,
+    published_hierarchy,
 )
 from sfumato.release.folding import (
     NOBODY,
@@ -129,7 +129,7 @@ class DealingTask:
     def problems(self) -> list[str]:
         """Say which settings, columns and models do not fit."""
         fits = partial(self.deals.check, self.large.encoded, self.problem.models)
-        found = [*meaningless(self.policy, self.deals), *problems_in(fits)]
+        found = [*meaningless_choices(self.policy, self.deals), *problems_in(fits)]
         if self.problem.seed is not None and self.large.carried and not self._leaves_out_insensitive:
             found.append(
                 f"engine: under a seed {self.deals.name} tells records with equal values apart by insensitive columns. "
@@ -852,7 +852,7 @@ def _sensitive(column: CodedColumn) -> SensitiveDescription:
         return SensitiveDescription(attribute.kind)
     occurring = np.flatnonzero(column.occurrences[: attribute.size])
     texts = set(text_of(column.values.gather(occurring)).drop_nulls().to_list())
-    return SensitiveDescription(attribute.kind, described_hierarchy(attribute.hierarchy, texts))
+    return SensitiveDescription(attribute.kind, published_hierarchy(attribute.hierarchy, texts))
 
 
 def key_notes(keys: Sequence[str]) -> Iterator[str]:

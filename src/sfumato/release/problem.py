@@ -29,7 +29,7 @@ from sfumato.models.sensitive import declared_values
 from sfumato.numbers import counted, percent
 from sfumato.published import Published, sensitive_names
 from sfumato.recoding import Recoding
-from sfumato.release.description import Description, SensitiveDescription, describe_model, described_hierarchy
+from sfumato.release.description import Description, SensitiveDescription, describe_model, published_hierarchy
 from sfumato.release.task import Task
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
 from sfumato.table.schema import Kind, Schema, text_of
@@ -163,7 +163,7 @@ def describe_tables(
 
 def _sensitive(attribute: EncodedAttribute, published: Published, declared: set[str]) -> SensitiveDescription:
     hierarchy = attribute.hierarchy
-    cut = None if hierarchy is None else described_hierarchy(hierarchy, _values(attribute.name, published) | declared)
+    cut = None if hierarchy is None else published_hierarchy(hierarchy, _values(attribute.name, published) | declared)
     return SensitiveDescription(attribute.kind, cut)
 
 

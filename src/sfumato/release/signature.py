@@ -134,7 +134,7 @@ def sign_folder(folder: Path, key: Path, *, by: str = "", promises: Sequence[str
     if problem := no_release(folder):
         raise InputError(problem)
     secret = _private_key(key)
-    files, place = files_of(folder), folder / SIGNATURE
+    files, place = hashes_of_files(folder), folder / SIGNATURE
     envelope = None
     if place.exists():
         envelope = Envelope.read(place)
@@ -187,7 +187,7 @@ def key_id(key: Ed25519PublicKey) -> str:
     return hashlib.sha256(key.public_bytes_raw()).hexdigest()
 
 
-def files_of(folder: Path) -> dict[str, str]:
+def hashes_of_files(folder: Path) -> dict[str, str]:
     """Return the sha256 of every file below a folder, by its path, without the signature; there is nothing else."""
     found: dict[str, str] = {}
     for place, folders, names in os.walk(folder):
@@ -243,7 +243,7 @@ def _problems(envelope: Envelope, folder: Path, key: Ed25519PublicKey) -> Iterat
         return
     if envelope.statement.get("predicateType") != RELEASED:
         yield "the statement is about something else than a release"
-    signed, here = envelope.subjects, files_of(folder)
+    signed, here = envelope.subjects, hashes_of_files(folder)
     yield from (f"{name} is missing" for name in sorted(signed.keys() - here.keys()))
     yield from (f"{name} was added" for name in sorted(here.keys() - signed.keys()))
     yield from (f"{name} was changed" for name in sorted(signed.keys() & here.keys()) if signed[name] != here[name])

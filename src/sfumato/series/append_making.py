@@ -51,7 +51,7 @@ from sfumato.series.next_release import (
     series_content,
 )
 from sfumato.series.people import PeopleOfRelease
-from sfumato.series.private_files import locked
+from sfumato.series.private_files import ledger_lock
 from sfumato.series.reading import ReadRelease, byte_rows
 from sfumato.series.step import Step, write_next
 from sfumato.table.columns import ValueReading
@@ -189,7 +189,7 @@ def withdraw(series: Series, people: object, *, most_lost: float, how: Running, 
     """Take people out of the series; see :meth:`sfumato.Series.withdraw`."""
     raise_all(PolicyError, [*seed_problems(how.seed), *_share_problems(most_lost)])
     ledger_kept(series)
-    with locked(series.ledger) as note:
+    with ledger_lock(series.ledger) as note:
         kept = ledger_kept(series).recovered(series.folder)
         if kept.way != APPEND:
             raise PolicyError(f"{series.folder}: is a series of the way {kept.way!r}; {_ELSEWHERE[kept.way]}")

@@ -68,7 +68,7 @@ class Batch:
     def records(self) -> pl.DataFrame:
         """Return the records with their tags and wishes, as they are kept for those who wait."""
         wished = [pl.Series(f" {name}", own) for name in WISHES if (own := getattr(self.table, name)) is not None]
-        return plain(self.table).with_columns(self.tags.alias(TAG), *wished)
+        return records_as_text(self.table).with_columns(self.tags.alias(TAG), *wished)
 
 
 def read_batch(
@@ -257,7 +257,7 @@ def _with_waiting(table: Table, encoded: EncodedTable, tags: pl.Series, frozen: 
 
 def _below(table: Table, waiting: pl.DataFrame) -> Table:
     """Put the records of those who wait below others; who they are about, and what is wished, is told otherwise."""
-    frame = plain(table)
+    frame = records_as_text(table)
     alone = replace(table.schema, identifying=(), person=None, wished_k=None, wished_l=None)
     return read_table(pl.concat([frame, waiting.select(frame.columns)]), alone)
 
@@ -282,6 +282,6 @@ def _wished(table: Table, name: str, policy: Policy) -> Wishes | None:
     return own
 
 
-def plain(table: Table) -> pl.DataFrame:
+def records_as_text(table: Table) -> pl.DataFrame:
     """Return the records with categories as text."""
     return table.frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))

@@ -318,10 +318,11 @@ class SeriesFolder:
         known = {FILE, *(path.name for path in self.releases)}
         others = sorted(entry.name for entry in self.path.iterdir() if entry.name not in known)
         return [
-            f"{name} (left by a run that was killed, or is going on)" if unfinished(name) else name for name in others
+            f"{name} (left by a run that was killed, or is going on)" if is_unfinished(name) else name
+            for name in others
         ]
 
 
-def unfinished(name: str) -> bool:
+def is_unfinished(name: str) -> bool:
     """Tell whether a name is that of a release that was being written."""
     return _UNFINISHED.fullmatch(name) is not None

@@ -30,10 +30,10 @@ from sfumato.release.reports import Report
 from sfumato.release.task import Task
 from sfumato.series.append_making import refuse_too_few
 from sfumato.series.append_recount import numbered_classes
-from sfumato.series.batch import TAG, Batch, plain
+from sfumato.series.batch import TAG, Batch, records_as_text
 from sfumato.series.description import ARRIVED, Covers
 from sfumato.series.grow_moves import CutTree, GrownClasses, Roster, grow, nearest_left
-from sfumato.series.grow_recount import came_with, grown_classes
+from sfumato.series.grow_recount import came_with, classes_by_release
 from sfumato.series.labels import (
     EXACT,
     Labelled,
@@ -48,7 +48,7 @@ from sfumato.series.labels import (
 from sfumato.series.ledger import Frozen
 from sfumato.series.next_release import Made, Work
 from sfumato.series.people import PeopleOfRelease
-from sfumato.series.reading import ReadRelease, as_written
+from sfumato.series.reading import ReadRelease, rows_as_written
 from sfumato.series.recount import Followed, Released, SensitiveValues, follow_all, join_releases
 from sfumato.table.encoding import EncodedAttribute, EncodedTable, encode
 from sfumato.table.reading import read_table
@@ -166,14 +166,14 @@ class _Everybody:
     def of(cls, batch: Batch, state: GrowingState | None) -> _Everybody:
         table, tags = batch.table, batch.tags
         if state is not None:
-            frame, schema = plain(table), replace(batch.policy.to_schema(), identifying=())
+            frame, schema = records_as_text(table), replace(batch.policy.to_schema(), identifying=())
             table = read_table(pl.concat([state.records.select(frame.columns), frame]), schema)
             tags = pl.concat([state.records[TAG].alias(tags.name), tags])
         encoded = batch.frozen.on_grids(encode(table))
         return cls(table, encoded, tags, batch.frozen.with_grids(encoded))
 
     def records(self) -> pl.DataFrame:
-        return plain(self.table).with_columns(self.tags.alias(TAG))
+        return records_as_text(self.table).with_columns(self.tags.alias(TAG))
 
 
 def grow_release(work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Made:
@@ -229,7 +229,7 @@ def _grown(
     alike = [replace(each, labels=each.labels.select(list(kinds))) for each in earlier]
     reader = LabelReader.of(kinds, [each.labels for each in alike], known, trees)
     value_of, values, releases = _values(everybody, alike, reader, task.policy.output.format)
-    classes = grown_classes(people, everybody.tags)
+    classes = classes_by_release(people, everybody.tags)
 
     def labels(class_of: NDArray[np.int32]) -> pl.DataFrame:
         shown = recode(encoded, Partition(class_of, int(class_of.max(initial=-1)) + 1), recoding)
@@ -308,7 +308,7 @@ def _values(
     """Give numbers to all that people publish beside their class, and read the releases with these numbers."""
     table, encoded = everybody.table, everybody.encoded
     names = _published_beside(table)
-    rows = as_written(table.frame.select(names), format, ()) if names else pl.DataFrame(height=table.height)
+    rows = rows_as_written(table.frame.select(names), format, ()) if names else pl.DataFrame(height=table.height)
     own = rows.with_columns(text_of(column).alias(column.name) for column in rows)
     value_of, *theirs = values_of([own, *(each.others for each in earlier)])
     count = int(value_of.max(initial=-1)) + 1
@@ -339,7 +339,7 @@ def _made(work: Work, batch: Batch, everybody: _Everybody, grown: GrownClasses, 
     assert isinstance(release.report, Report)
     notes = tuple(f"{line}: kept" for line in formula_lines(formula_cells(release.published)))
     published = _with_arrivals(release.published, grown, solved.order)
-    written = as_written(published.data, work.format, published.quasi_identifying)
+    written = rows_as_written(published.data, work.format, published.quasi_identifying)
     class_of = np.empty(grown.count, dtype=np.int64)
     shown = numbered_classes(replace(published, data=written))
     class_of[grown.class_of[solved.order]] = shown

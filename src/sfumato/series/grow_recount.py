@@ -200,7 +200,7 @@ def _how(found: PairRecount) -> str:
     return shape + (f"flows in {counted(found.flows, 'group')}" if found.flows else "closed forms")
 
 
-def grown_classes(people: Sequence[PeopleOfRelease], tags: pl.Series) -> Classes:
+def classes_by_release(people: Sequence[PeopleOfRelease], tags: pl.Series) -> Classes:
     """Return the class of some people in each release, −1 where they are not in it; int32 (n, releases)."""
     asked, columns = pl.DataFrame({"tag": tags}), [np.zeros((len(tags), 0), dtype=np.int32)]
     for each in people:
@@ -226,7 +226,7 @@ def attest_grown(
     Every pair of classes in which somebody is is recounted, and everybody's whole way from class to class.
     """
     number, now = len(people), people[-1]
-    classes = grown_classes(people, now.tags)
+    classes = classes_by_release(people, now.tags)
     checks = [_in_their_classes(newer, classes, now, number)]
     if earlier:
         gone = len(people[-2].tags) - known_among(people[-2].tags, [now.tags])

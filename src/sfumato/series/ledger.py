@@ -36,7 +36,7 @@ from sfumato.series.private_files import (
     PrivateFolder,
     check_key_place,
     cipher_of,
-    locked,
+    ledger_lock,
     unchanged,
 )
 from sfumato.table.encoding import EncodedTable, IntervalGrid
@@ -504,7 +504,7 @@ def encrypt_ledger(series: Series, new_key: Path) -> None:
     cipher = cipher_of(new_key)
     assert cipher is not None
     ledger_kept(series)
-    with locked(series.ledger):
+    with ledger_lock(series.ledger):
         ledger_kept(series).recovered(series.folder).encrypted(cipher)
 
 
@@ -540,7 +540,7 @@ def new_ledger(
         folder.chmod(PRIVATE_FOLDER)
     key = secrets.token_bytes(KEY_BYTES)
     made = Ledger(folder, series, key, column, policy, State(), way=way, cipher=cipher, key_rule=KEY_RULE)
-    with locked(folder):
+    with ledger_lock(folder):
         yield made.write()
 
 

@@ -184,7 +184,7 @@ FILE = "lock"
 
 
 @contextmanager
-def locked(ledger: Path) -> Iterator[str | None]:
+def ledger_lock(ledger: Path) -> Iterator[str | None]:
     """Hold the lock of a ledger for a block; give a sentence about a run that was killed before, if there was one.
 
     The system takes the lock from a program that ends, however it ends, so that no lock is left behind. Windows has

@@ -57,7 +57,7 @@ def labels_as_text(rows: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
     return written.with_columns(text_of(written[name]).alias(name) for name in labels)
 
 
-def as_written(rows: pl.DataFrame, format: Format, labels: Sequence[str]) -> pl.DataFrame:
+def rows_as_written(rows: pl.DataFrame, format: Format, labels: Sequence[str]) -> pl.DataFrame:
     """Return a table as :func:`byte_rows` will read it."""
     return byte_rows(bytes_of(rows, format), format, labels) if format == "csv" else labels_as_text(rows, labels)
 

@@ -46,7 +46,7 @@ from sfumato.series.description import FILE as SERIES_FILE
 from sfumato.series.ledger import Ledger, check_ledger_place, ledger_kept, new_ledger, remove_ledger, take_back_start
 from sfumato.series.next_release import Running
 from sfumato.series.people import PeopleOfRelease, known_among, mark_of_series
-from sfumato.series.private_files import check_key_place, cipher_of, locked, unchanged
+from sfumato.series.private_files import check_key_place, cipher_of, ledger_lock, unchanged
 from sfumato.series.reading import ReadRelease
 from sfumato.series.step import Step, next_step
 from sfumato.series.verify import SeriesVerification, verify_series
@@ -119,7 +119,7 @@ def _made(series: Series, policy: Policy, column: str | tuple[str, ...], way: st
 def _taken_back(series: Series) -> None:
     """Remove a series that has no release."""
     # A run that is killed here is known by the lock.
-    with suppress(SfumatoError, OSError), locked(series.ledger):
+    with suppress(SfumatoError, OSError), ledger_lock(series.ledger):
         if not series.releases:
             shutil.rmtree(series.folder)
             remove_ledger(series.ledger)
@@ -187,7 +187,7 @@ def settle_series(series: Series) -> list[str]:
     line, where = interrupted_series(series), series.folder
     settle(where)
     if (where / SERIES_FILE).is_file():
-        with locked(series.ledger):
+        with ledger_lock(series.ledger):
             last = len(ledger_kept(series).recovered(where).state.entries)
         became = f"the series is whole, and its last release is {last}" if last else "the series has no release yet"
     else:

@@ -26,7 +26,7 @@ from sfumato.series.description import WAYS, Attest, SeriesFolder, SeriesPlace, 
 from sfumato.series.ledger import Ledger, LedgerEntry, PrivateFile, State, Waiting, ledger_kept
 from sfumato.series.next_release import Made, Running, Work, maker_of, release_limits
 from sfumato.series.people import PeopleOfRelease
-from sfumato.series.private_files import locked
+from sfumato.series.private_files import ledger_lock
 from sfumato.series.reading import ReadRelease
 from sfumato.table.writing import sha256_of
 from sfumato.whole_files import sync
@@ -99,7 +99,7 @@ def next_step(
     """
     raise_all(PolicyError, seed_problems(how.seed))
     ledger_kept(series)
-    with locked(series.ledger) as note:
+    with ledger_lock(series.ledger) as note:
         kept = ledger_kept(series).recovered(series.folder)
         if way != kept.way:
             verb = "republish" if kept.way in WAYS and WAYS[kept.way].everybody else "append"

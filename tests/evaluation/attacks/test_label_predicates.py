@@ -15,7 +15,7 @@ import sfumato as sf
 from evaluation.attacks.inference_tables import target
 from examples import examples
 from sfumato.classes.partition import Form
-from sfumato.evaluation.attacks.original_values import read_cells
+from sfumato.evaluation.attacks.original_values import table_cells
 from sfumato.evaluation.attacks.protocol import Target
 from sfumato.evaluation.attacks.singling_out import choose_members, end_chances, member_chances
 from sfumato.published import PublishedTable
@@ -84,7 +84,7 @@ def test_without_others_a_member_is_not_certain_by_its_rarity() -> None:
     original = sf.read_table(frame, sf.Schema(quasi_identifying=["age", "kind"]))
     shown = frame.select(pl.col("age").cast(pl.String), kind=pl.Series(["{a|b}"] * 30 + ["a"] * 30))
     release = PublishedTable(shown, ("age", "kind"), ())
-    cells = read_cells(release, original, ("age", "kind"), Recoding())
+    cells = table_cells(release, original, ("age", "kind"), Recoding())
     chance = choose_members(cells, np.zeros(60, dtype=np.bool_), target(release, original)).chance.max()
     assert 0.3 < chance < 0.999
 
@@ -95,7 +95,7 @@ def test_as_many_members_as_records_are_one_each() -> None:
     original = sf.read_table(frame, schema)
     ages = ["[20..21]"] * 2 + ["[40..41]"] * 3
     release = PublishedTable(pl.DataFrame({"age": ages, "sex": ["{f|m}"] * 5}), ("age", "sex"), ())
-    cells = read_cells(release, original, ("age", "sex"), Recoding())
+    cells = table_cells(release, original, ("age", "sex"), Recoding())
     found = choose_members(cells, np.zeros(5, dtype=np.bool_), target(release, original))
     two = int(cells.publication.sizes.argmin())
     assert found.chance[two] == pytest.approx(1)
@@ -108,7 +108,7 @@ def test_a_star_over_missing_values_tells_of_no_lowest_and_highest_value(ends) -
     original = sf.read_table(frame, sf.Schema(quasi_identifying=["age", "sex"]))
     shown = pl.DataFrame({"age": ["*"] * 40 + ["[20..59]"] * 40, "sex": frame["sex"]})
     release, recoding = PublishedTable(shown, ("age", "sex"), ()), Recoding(ends=ends)
-    cells = read_cells(release, original, ("age", "sex"), recoding)
+    cells = table_cells(release, original, ("age", "sex"), recoding)
     found = choose_members(cells, np.ones(80, dtype=np.bool_), Target(release, original, recoding=recoding))
     starred = int(cells.publication.class_of[0])
     assert found.chance[starred] == -1
@@ -120,7 +120,7 @@ def test_regions_tell_nothing_of_members() -> None:
     frame = pl.DataFrame({"age": [20, 21, 40, 41] * 5, "sex": ["f", "m"] * 10})
     original = sf.read_table(frame, sf.Schema(quasi_identifying=["age", "sex"]))
     release = sf.anonymize(original, [sf.KAnonymity(4)], anonymizer=sf.Mondrian(extent="region"))
-    cells = read_cells(release.published, original, ("age", "sex"), Recoding())
+    cells = table_cells(release.published, original, ("age", "sex"), Recoding())
     on = Target(release.published, original, anonymizer=sf.Mondrian(extent="region"))
     assert (choose_members(cells, np.zeros(20, dtype=np.bool_), on).chance == -1).all()
 

@@ -276,6 +276,10 @@ def test_times_and_places_that_lie_within_others_are_found(folder: Path) -> None
         ({"place": ("lat",)}, "place: name one column of codes, or two"),
         ({"place": ("lat", "far"), "hierarchy": None}, "outside of the globe, first row 1"),
         ({"place": ("none", "lon"), "hierarchy": None}, "without latitude or longitude"),
+        (
+            {"place": ("signs", "lon"), "hierarchy": None},
+            "whose 'signs' is no number of degrees, such as 46.05, first row 1",
+        ),
         ({"wished_k": "odd"}, "do not hold a number"),
         ({"wished_k": "half"}, "whose wished K is no whole number"),
         ({"time": "none"}, "without a time"),
@@ -289,7 +293,7 @@ def test_times_and_places_that_lie_within_others_are_found(folder: Path) -> None
 def test_bad_input_gets_a_sentence(change: dict[str, Any], words: str) -> None:
     frame = small(random.Random(1), 3).with_columns(
         lat=pl.lit(46.0), lon=pl.lit(14.0), half=pl.lit(2.5), far=pl.lit(214.0),
-        none=pl.lit(None, dtype=pl.String), odd=pl.lit("noon"),
+        none=pl.lit(None, dtype=pl.String), odd=pl.lit("noon"), signs=pl.lit("46.1N"),
         mixed=pl.Series(["2026-03-02T08:00Z", *(["2026-03-02T08:00"] * 99)])[: small(random.Random(1), 3).height],
     )  # fmt: skip
     usual: dict[str, Any] = {
@@ -333,6 +337,15 @@ def test_whoever_wishes_for_more_people_has_them(seed: int) -> None:
     )
     own[who] = rarest + 1
     assert not wishes_hold(release.published, known, own)
+
+
+def test_degrees_may_have_a_comma() -> None:
+    how: dict[str, Any] = {"person": "who", "place": ("n", "e"), "time": "when", "zone": "UTC"}
+    frame = pl.DataFrame(
+        {"who": [1, 2], "n": ["46,05", "-3,5"], "e": ["14,5", "\u22120,25"], "when": ["2026-03-02"] * 2}
+    )
+    plain = pl.DataFrame({"who": [1, 2], "n": [46.05, -3.5], "e": [14.5, -0.25], "when": ["2026-03-02"] * 2})
+    assert read_traces(frame, **how).place.levels == read_traces(plain, **how).place.levels
 
 
 def test_keywords_of_the_last_version_read_the_same() -> None:

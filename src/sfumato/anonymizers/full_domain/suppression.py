@@ -30,7 +30,7 @@ from sfumato.classes.population import people_of_regions
 from sfumato.classes.statistics import ClassStatistics, SensitiveCounts
 from sfumato.errors import PolicyError
 from sfumato.hierarchy.lattice_search import Levels
-from sfumato.kernels.full_domain import judged, smallest_class, value_totals
+from sfumato.kernels.full_domain import judge_classes, smallest_class, value_totals
 from sfumato.kernels.predicates import RuleArrays
 from sfumato.models.compiled import CompiledRules, rule_arrays
 from sfumato.models.protocol import TOLERANCE, PrivacyModel, lasting, of_population, ruled, smallest
@@ -169,7 +169,7 @@ class SuppressionRule:
         self, records: WeightedRecords, groups: Grouping, kept: _Marks, rules: RuleArrays, value_of: NDArray[np.int64]
     ) -> _Marks:
         starts = self.rules.arrays.offsets[:-1]
-        return judged(
+        return judge_classes(
             groups.class_of, groups.sizes, kept, records.weights, records.values, value_of, starts, rules
         )  # fmt: skip
 

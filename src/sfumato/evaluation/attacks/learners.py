@@ -28,8 +28,8 @@ from sfumato.evaluation.attacks.original_values import (
     exact_parts,
     number_alike,
     number_texts,
-    read_cells,
     shared_names,
+    table_cells,
     unread_notes,
 )
 from sfumato.evaluation.attacks.people import Cohort, cohort_of, generator_of, nothing_shared
@@ -162,7 +162,7 @@ def _of_labels(
     names = shared_names(published, people, sensitive=False)
     if not names:
         raise nothing_shared()
-    cells = read_cells(published, people, names, recoding, tallied=sensitive)
+    cells = table_cells(published, people, names, recoding, tallied=sensitive)
     column = published.data[sensitive]
     answers = Answers.of(column, np.ones(len(column)), numeric=numeric, ranges=ranges)
     learnt = [

@@ -28,10 +28,10 @@ from sfumato.evaluation.attacks.people import (
     KEY,
     OwnRecords,
     Victims,
-    key_columns,
     key_of,
     known_records,
     rank_within,
+    unchanged_columns,
     victims_of,
 )
 from sfumato.evaluation.attacks.placement import (
@@ -588,7 +588,7 @@ def _most_even(
 def read_truth(target: Target, published: pl.DataFrame, victims: Victims, names: Sequence[str]) -> LinkReading:
     """Read a release against all original records with their true values; the classes are those of `names`."""
     original, every = target.original.frame, np.arange(target.original.height)
-    columns = key_columns(published, target)
+    columns = unchanged_columns(published, target)
     everybody = Victims(original, victims.schema, every, OwnRecords(original, every, key_of(original, columns)))
     return read_links(published, everybody, names, key_of(published, columns), target.recoding)
 
@@ -659,7 +659,7 @@ class Linkage(Checked):
         published = RECORDS[target.published.kind](target.published)
         victims = victims_of(target, published)
         names = known_attributes(self.name, self.known, target, published, victims)
-        keys = key_of(published, key_columns(published, target))
+        keys = key_of(published, unchanged_columns(published, target))
 
         def linked(some: Victims) -> Links:
             return exact_links(published, some, names, keys, target.recoding, together=target.rows.together)

@@ -25,8 +25,8 @@ from sfumato.evaluation.attacks.original_values import (
     ExactPart,
     exact_parts,
     number_part_rows,
-    read_cells,
     shared_names,
+    table_cells,
     unread_notes,
 )
 from sfumato.evaluation.attacks.people import KEY, Cohort, Victims, cohort_of, generator_of, nothing_shared
@@ -267,7 +267,7 @@ def lift(published: Published, people: Table, *, recoding: Recoding, sensitive: 
         names = shared_names(published, people, sensitive=sensitive)
         if not names:
             raise nothing_shared()
-        cells = read_cells(published, people, names, recoding)
+        cells = table_cells(published, people, names, recoding)
         return _steadied(cells.sum_fitting(cells.class_weights))
     return _steadied(_of_pieces(exact_parts(published), people, sensitive))
 

@@ -29,7 +29,7 @@ from sfumato.evaluation.attacks.linkage import (
     score_links,
     side_by_side,
 )
-from sfumato.evaluation.attacks.people import Victims, key_columns, key_of, rank_within, victims_of
+from sfumato.evaluation.attacks.people import Victims, key_of, rank_within, unchanged_columns, victims_of
 from sfumato.evaluation.attacks.placement import PublishedClasses, RegisterAttribute, join_entries
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.kernels.grouping import first_records
@@ -92,7 +92,7 @@ class NearestLinkage(Checked):
         published = RECORDS[target.published.kind](target.published)
         victims = victims_of(target, published)
         names = known_attributes(self.name, self.known, target, published, victims)
-        keys = key_of(published, key_columns(published, target))
+        keys = key_of(published, unchanged_columns(published, target))
         together = target.rows.together
         links = nearest_links(published, victims, names, keys, target.recoding, target.threads, together=together)
         figures = count_outsiders(links, victims) if target.register is not None else {}

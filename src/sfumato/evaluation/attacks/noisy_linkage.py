@@ -27,7 +27,7 @@ from sfumato.evaluation.attacks.linkage import (
     smallest_promised,
     spread_originals,
 )
-from sfumato.evaluation.attacks.people import Victims, generator_of, key_columns, key_of, victims_of
+from sfumato.evaluation.attacks.people import Victims, generator_of, key_of, unchanged_columns, victims_of
 from sfumato.evaluation.attacks.placement import PublishedClasses, RegisterAttribute
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.evaluation.attacks.verdicts import SURE, Beliefs, draw_curve
@@ -118,9 +118,8 @@ class NoisyLinkage(Checked):
             return (self._unplayed(names, "too many classes fit the people to say who is found"),)
         generator = generator_of(target, _SALT)
         believed = victims if target.register is not None else self._blurred(victims, names, generator)
-        weights = AgreementWeights.of(
-            read_links(published, believed, names, key_of(published, key_columns(published, target)), target.recoding)
-        )
+        key = key_of(published, unchanged_columns(published, target))
+        weights = AgreementWeights.of(read_links(published, believed, names, key, target.recoding))
         tried = np.sort(generator.permutation(victims.people)[: self.people])
         found = self._linked(weights, tried, spread_originals(reading, pairs), own_rows(victims))
         return (self._scored(target, victims, names, tried, found),)

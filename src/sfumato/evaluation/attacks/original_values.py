@@ -226,7 +226,7 @@ class TableCells:
         return fitting_pairs(codes, coverage, covering_classes(coverage))
 
 
-def read_cells(
+def table_cells(
     published: PublishedTable, people: Table, names: tuple[str, ...], recoding: Recoding, *, tallied: str | None = None
 ) -> TableCells:
     """Read some attributes of a generalized table that people have, too; `tallied`: whose values are counted."""

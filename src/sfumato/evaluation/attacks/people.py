@@ -179,7 +179,7 @@ def victims_of(target: Target, published: pl.DataFrame) -> Victims:
     who, or it does not.
     """
     original = target.original
-    keys = key_of(original.frame, key_columns(published, target))
+    keys = key_of(original.frame, unchanged_columns(published, target))
     if target.register is None:
         known = known_records(target, original)
         own = OwnRecords(original.frame, known.person_of, keys)
@@ -250,7 +250,7 @@ def _naming_problems(named: str, asked: pl.Series, truth: pl.Series, original: T
     return [f"original: {several} name(s) in {named} are of several people; correct them"] if several else []
 
 
-def key_columns(published: pl.DataFrame, target: Target) -> tuple[str, ...]:
+def unchanged_columns(published: pl.DataFrame, target: Target) -> tuple[str, ...]:
     """Name the columns of a release that are published unchanged."""
     schema = target.original.schema
     others = (*schema.sensitive, *schema.insensitive)

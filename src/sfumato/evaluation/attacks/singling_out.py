@@ -18,8 +18,8 @@ from sfumato.evaluation.attacks.original_values import (
     TableCells,
     exact_parts,
     number_part_rows,
-    read_cells,
     shared_names,
+    table_cells,
     unread_notes,
 )
 from sfumato.evaluation.attacks.people import Cohort, cohort_of, generator_of, nothing_shared
@@ -228,8 +228,8 @@ def _of_classes(published: PublishedTable, target: Target, cohort: Cohort, *, va
     if not names:
         raise nothing_shared()
     region = shared_names(published, people, sensitive=False) or names
-    whole = read_cells(published, people, region, target.recoding)
-    parts = whole if region == names else read_cells(published, people, names, target.recoding)
+    whole = table_cells(published, people, region, target.recoding)
+    parts = whole if region == names else table_cells(published, people, names, target.recoding)
     # The part of each class with fewest records, the first of equals.
     sizes = parts.publication.sizes.astype(np.float64)
     class_of = whole.publication.class_of[first_records(parts.publication.class_of, len(sizes))]

@@ -49,7 +49,7 @@ from sfumato.models.starred_k_anonymity import WildcardKAnonymity
 from sfumato.numbers import counted
 from sfumato.progress import Progress, beating, shown, thread_count
 from sfumato.published.checks.population import covered_population
-from sfumato.published.checks.pseudonyms import numbers_of
+from sfumato.published.checks.pseudonyms import person_numbers
 from sfumato.published.protocol import Pseudonyms
 from sfumato.recoding import Recoding
 from sfumato.release.release import Release
@@ -470,7 +470,7 @@ class _OpenedTable:
         """
         if self.numbering is None:
             return None
-        numbers = numbers_of(self.frame[self.numbering])
+        numbers = person_numbers(self.frame[self.numbering])
         if numbers is None:
             raise InputError(f"column {self.numbering!r}: does not number people; check the release by sfumato verify")
         people: NDArray[np.int32] = np.unique(keys.class_of.astype(np.int64) << 32 | numbers, return_inverse=True)[

@@ -25,10 +25,10 @@ from sfumato.kernels.global_cuts.product_cells import (
     SortedAttributes,
     bounds_of,
     cell_range_loss,
+    clear_part,
     collect,
     count_in,
     count_least,
-    forget,
     group,
     judge,
     move,
@@ -142,7 +142,7 @@ def weigh_children(
             else:
                 kept += cells.part[cell]
                 least = min(least, cells.part[cell])
-        forget(touched, cells)
+        clear_part(touched, cells)
         if empty or failing > cells.counters[LEFT]:
             return False, 0.0, 0, 0
         saved += kept * (loss - cell_range_loss(attribute, part_low, part_stop, layout, space))
@@ -211,7 +211,7 @@ def weigh_places(
     least = int64(0)
     if place != NO_PLACE and cutting.per_anonymity:
         least = _smallest_at(attribute, end, place, touched, layout, cutting, cells)
-    forget(touched, cells)
+    clear_part(touched, cells)
     return place, saved, least, failing
 
 
@@ -694,7 +694,7 @@ def _part(
         cells.fails[:touched] = False
     loss = cell_range_loss(attribute, low, stop, layout, space)
     move(attribute, low, stop, touched, regions.loss[region], loss, layout, space, cells)
-    forget(touched, cells)
+    clear_part(touched, cells)
     add_region(attribute, low, stop, node, layout, space, nodes, cutting, cells, regions)
 
 

@@ -238,7 +238,7 @@ def judge(
 
 
 @inlined
-def forget(touched: int, cells: ProductCells) -> None:
+def clear_part(touched: int, cells: ProductCells) -> None:
     """Set the buffers of a collected part back to zero."""
     for index in range(touched):
         cell = cells.touched[index]

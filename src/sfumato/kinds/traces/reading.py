@@ -18,7 +18,7 @@ from sfumato.kernels.ratings.rows import number_by_appearance
 from sfumato.kinds.traces.grain import LARGEST, SMALLEST, WIDTHS, Axis, Leaves, code_axis, grid_axis, time_axis
 from sfumato.kinds.traces.traces import Traces
 from sfumato.numbers import counted
-from sfumato.table.columns import ValueReading, keys_read, typed_column
+from sfumato.table.columns import ValueReading, is_text, keys_read, typed_column
 from sfumato.table.distinct import distinct_of
 from sfumato.table.header import Header, check_names
 from sfumato.table.layout import Reading, refuse_of_tables
@@ -227,7 +227,7 @@ def _wishes(column: pl.Series, values: ValueReading, owners: NDArray[np.int32], 
 
 
 def _cells(north: pl.Series, east: pl.Series, values: ValueReading, cell: float) -> tuple[Axis, Leaves]:
-    degrees = [typed_column(column, Kind.NUMERIC, values)[0].cast(pl.Float64) for column in (north, east)]
+    degrees = [_degrees(column, values) for column in (north, east)]
     _refuse_lost(degrees[0].is_null() | degrees[1].is_null(), "without latitude or longitude")
     latitudes, longitudes = (column.to_numpy() for column in degrees)
     outside = ~((np.abs(latitudes) <= 90) & (np.abs(longitudes) <= 180))
@@ -237,6 +237,21 @@ def _cells(north: pl.Series, east: pl.Series, values: ValueReading, cell: float)
             "latitudes go from -90 to 90, longitudes from -180 to 180"
         )
     return grid_axis(latitudes, longitudes, cell)
+
+
+def _degrees(column: pl.Series, values: ValueReading) -> pl.Series:
+    """Return degrees, null where there are none; a comma is before the fraction, as thousands are on no globe."""
+    if not is_text(column):
+        return typed_column(column, Kind.NUMERIC, values)[0].cast(pl.Float64)
+    texts = column.cast(pl.String).str.strip_chars()
+    texts = texts.set(texts.is_in(["", *values.missing]).fill_null(False), None)
+    plain = texts.str.replace(",", ".", literal=True).str.replace("\u2212", "-", literal=True)
+    numbers = plain.cast(pl.Float64, strict=False).fill_nan(None)
+    _refuse_lost(
+        numbers.is_null() & plain.is_not_null() & (plain.str.to_lowercase() != "nan"),
+        f"whose {column.name!r} is no number of degrees, such as 46.05",
+    )
+    return numbers
 
 
 def _codes(column: pl.Series, values: ValueReading, hierarchy: HierarchySpecification | None) -> tuple[Axis, Leaves]:

@@ -27,7 +27,7 @@ from sfumato.classes.statistics import (
     class_statistics,
     counted_statistics,
     counts_of,
-    joined,
+    join_statistics,
     number_values,
     occurrences_of,
     some_classes,
@@ -108,7 +108,7 @@ def verify_parts(
     parts = statistics_in_parts(table, records, folder, tuple(promised))
     if people is None and not promised and not whole_table_models(models):
         return judged_in_parts(models, parts)
-    statistics = joined(list(parts))
+    statistics = join_statistics(list(parts))
     if people is not None:
         return attested(models, statistics)
     checks, wishes = tuple(check(model, statistics) for model in models), wishes_found(models, statistics)
@@ -138,7 +138,7 @@ def judged_in_parts(models: Sequence[PrivacyModel], parts: Iterable[ClassStatist
         raise ValueError("parts must be all of a table, and be counted with its totals")
     checks = []
     for model, (broken_classes, broken_records), kept in zip(models, failing.tolist(), worst, strict=True):
-        judged = check(model, joined(kept, all_of_them=False))
+        judged = check(model, join_statistics(kept, all_of_them=False))
         if broken_classes:
             detail = broken_words(broken_classes, classes, counted(broken_records, "record"))
             judged = replace(judged, outcome=Outcome.BROKEN, detail=detail)
@@ -161,7 +161,7 @@ def _deciding(model: PrivacyModel, part: ClassStatistics) -> ClassStatistics:
         found.append(own)
     if not found:
         return some_classes(part, slice(1))
-    together = joined(found, all_of_them=False)
+    together = join_statistics(found, all_of_them=False)
     return together if list(model.achieved(together)) == wanted else part
 
 
@@ -176,7 +176,7 @@ def _of_people(
         own = hidden[:, : len(sensitive)]
         found = counted_people(class_of, count, np.ascontiguousarray(numbers[:, 0]), own, sensitive)
         parts.append(promises.told(found, class_of, hidden[:, len(sensitive) :]))
-    statistics = joined(with_totals_of_all(parts, sensitive))
+    statistics = join_statistics(with_totals_of_all(parts, sensitive))
     assert statistics.people is not None
     checks = tuple(check(model, statistics) for model in models)
     records = int(statistics.people.records.sum())
@@ -291,7 +291,7 @@ def verify_bucket_parts(
     sizes = _sizes(table, counted.records, what)
     if not (held.buckets.equals(sizes.buckets) and np.array_equal(held.sizes, sizes.sizes)):
         raise InputError(f"{what}: the two tables do not hold the same numbers of records in every bucket")
-    statistics = joined(list(statistics_in_parts(table, counted.records, folder)))
+    statistics = join_statistics(list(statistics_in_parts(table, counted.records, folder)))
     checks = tuple(check_of_buckets(model, statistics) for model in models)
     return Verification(checks, held.records, len(held.sizes), "bucket")
 

@@ -33,7 +33,7 @@ def recount_pseudonyms(
     """
     data, quasi = published.data, published.quasi_identifying
     rows = RowsOfClasses.of(data, quasi, sensitive)
-    numbers = numbers_of(data[pseudonyms.column])
+    numbers = person_numbers(data[pseudonyms.column])
     wrong = _wrongly_numbered(rows, numbers)
     if numbers is None or wrong:
         found = verify_table(data, quasi, sensitive, models, "attested", published.promises)
@@ -42,7 +42,7 @@ def recount_pseudonyms(
     return replace(found, checks=(*found.checks, *_fingerprint_checks(rows, numbers, pseudonyms)))
 
 
-def numbers_of(column: pl.Series) -> NDArray[np.int32] | None:
+def person_numbers(column: pl.Series) -> NDArray[np.int32] | None:
     """Return the numbers of a column of pseudonyms, int32 (n,); None where some are no whole numbers from 1 on."""
     texts = column.cast(pl.String)
     if not bool(texts.str.contains(r"^[1-9][0-9]{0,8}$").fill_null(False).all()):
@@ -138,7 +138,7 @@ def fingerprints_of(
     published: PublishedTable, sensitive: Mapping[str, Attribute], known: int
 ) -> dict[str | None, Fingerprints | None]:
     """Look for everybody by values of each sensitive attribute and, under None, of several; None: too many sets."""
-    numbers = None if published.pseudonyms is None else numbers_of(published.data[published.pseudonyms.column])
+    numbers = None if published.pseudonyms is None else person_numbers(published.data[published.pseudonyms.column])
     if numbers is None:
         return {}
     rows = RowsOfClasses.of(published.data, published.quasi_identifying, sensitive)
@@ -159,7 +159,7 @@ class NumbersOfRecordsFound:
     @classmethod
     def of(cls, published: PublishedTable) -> NumbersOfRecordsFound | None:
         """Count them; None where the people of classes are not numbered. Cost O(n log n) for n rows."""
-        numbers = None if published.pseudonyms is None else numbers_of(published.data[published.pseudonyms.column])
+        numbers = None if published.pseudonyms is None else person_numbers(published.data[published.pseudonyms.column])
         if numbers is None:
             return None
         class_of = RowsOfClasses.of(published.data, published.quasi_identifying, {}).class_of

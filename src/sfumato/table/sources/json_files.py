@@ -43,7 +43,7 @@ class JsonRecords:
         return [self.frame.get_column(name) for name in names]
 
 
-def flat(frame: pl.DataFrame) -> pl.DataFrame:
+def flatten(frame: pl.DataFrame) -> pl.DataFrame:
     """Make columns of what is nested, named as ``who.age``, unless such a name is there already."""
     while any(isinstance(dtype, pl.Struct) for dtype in frame.dtypes):
         columns: list[pl.Series] = []
@@ -68,8 +68,8 @@ def _open(given: Given) -> TableSource:
         document = None
     try:
         if document is None:
-            return JsonRecords(_alike(flat(_lines(content))))
-        return JsonRecords(_alike(flat(_frame_of(document))))
+            return JsonRecords(_alike(flatten(_lines(content))))
+        return JsonRecords(_alike(flatten(_frame_of(document))))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError, TypeError):
         records = _records(file) if document is None else enumerate(document if isinstance(document, list) else [], 1)
         raise InputError(_mistake(records, "line" if document is None else "entry")) from None

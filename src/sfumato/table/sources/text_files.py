@@ -51,7 +51,7 @@ from sfumato.table.sources.text_layout import (
     names_elsewhere,
     numbers_columns,
     rows_apart,
-    trimmed,
+    trim_lines,
     without_enclosing,
 )
 
@@ -656,7 +656,7 @@ def csv_source(given: Path | bytes, layout: CsvFormat) -> CsvSource:
         remarks.append(f"Every line ends with {mark!r}, which was left out.")
     if found.above or layout.footer_lines:
         content = file.content if isinstance(file.content, bytes) else file.content.read_bytes()
-        file = CsvFile(trimmed(content, found.above, layout.footer_lines or 0))
+        file = CsvFile(trim_lines(content, found.above, layout.footer_lines or 0))
     fields = first_row(file, layout)
     if not any(field.strip() for field in fields):
         raise InputError("the file is empty; it needs a row of column names and records")

@@ -151,7 +151,7 @@ def _parted(lines: Sequence[str], separator: str, quote: str | None) -> _Rows | 
     return _Rows(separator, begins, rows) if any(map(any, rows)) else None
 
 
-def trimmed(content: bytes, above: int, below: int) -> bytes:
+def trim_lines(content: bytes, above: int, below: int) -> bytes:
     """Drop lines above a table, and lines below it that are not blank."""
     ends = (match.end() for match in re.finditer(rb"\r\n|\n|\r", content))
     rest = content[next(islice(ends, above - 1, None), len(content)) if above else 0 :]
