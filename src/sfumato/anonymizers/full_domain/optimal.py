@@ -402,6 +402,8 @@ _PEOPLE = 50
 """Nodes of a generation of the genetic search."""
 _BOXES = 100
 """Nodes that are counted for a bound at the end, at most."""
+_WALKED = 0.8
+"""Part of the limits that is spent before the neighbours of the best node are looked at."""
 _ELITE = 10
 """Of these, the best, which go on as they are."""
 
@@ -460,11 +462,14 @@ class Heuristic(Optimal):
 
     def _found(self, problem: Problem, ground: SearchProblem) -> SearchResult:
         unlimited = self.node_limit is None and self.time_limit is None
-        walk = _Walk(ground, SearchLimit(_NODES) if unlimited else self._limits, progress_of(problem, ground))
+        limits = SearchLimit(_NODES) if unlimited else self._limits
+        walk = _Walk(ground, _part_of(limits), progress_of(problem, ground))
         if self.strategy == "genetic":
             walk.evolve(random.SystemRandom() if problem.seed is None else random.Random(problem.seed))
         else:
             walk.step(1 if self.strategy == "bottom-up" else -1)
+        walk.budget = limits
+        walk.settle()
         found = walk.result()
         if found.best is None:
             raise unsatisfiable(problem, found)
@@ -524,6 +529,20 @@ class _Walk:
                 if direction > 0 or not node.hopeless:
                     heapq.heappush(heap, (_urgency(node), levels))
 
+    def settle(self) -> None:
+        """Go on from the best node to one that is better, a step or two away, up or down, as long as there is one."""
+        best = None
+        while self.path and self.path[-1] is not best:
+            best = self.path[-1]
+            near = [levels for way in (-1, 1) for levels in self._neighbours(best.levels, way)]
+            further = (levels for one in near for way in (-1, 1) for levels in self._neighbours(one, way))
+            for levels in dict.fromkeys((*near, *further)):
+                if self.spent:
+                    return
+                self.look(levels)
+                if self.path[-1] is not best:
+                    break
+
     def _neighbours(self, levels: Levels, direction: int) -> Iterator[Levels]:
         for place, (level, height) in enumerate(zip(levels, self.lattice.heights, strict=True)):
             if 0 <= level + direction <= height:
@@ -566,6 +585,14 @@ class _Walk:
             return SearchResult(nodes, self.path, math.inf if best is None else best.value or 0.0, True)
         boxes = search_boxes(self.ground, SearchLimit(min(_BOXES, len(nodes))), lambda _: None)
         return SearchResult(nodes, self.path, boxes.bound, False)
+
+
+def _part_of(limits: SearchLimit) -> SearchLimit:
+    """Return what the walk may spend; the rest is for the neighbours of the best node."""
+    nodes, seconds = limits.nodes, limits.seconds
+    return SearchLimit(
+        None if nodes is None else math.ceil(_WALKED * nodes), None if seconds is None else _WALKED * seconds
+    )
 
 
 def _urgency(node: EvaluatedNode) -> tuple[bool, float]:
