@@ -14,8 +14,8 @@ import pytest
 import sfumato as sf
 from sfumato.anonymizers.full_domain.optimal import Heuristic, Optimal
 from sfumato.anonymizers.protocol import Problem
-from sfumato.classes.people import statistics_of
-from sfumato.models.sensitive import compared_with_original
+from sfumato.classes.statistics import statistics_of
+from sfumato.models.protocol import compared_with_original
 from sfumato.table.encoding import EncodedTable, encode
 
 pytestmark = pytest.mark.skipif(

@@ -19,7 +19,7 @@ from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from sfumato.errors import InputError, SfumatoError
-from sfumato.hierarchy.specification import text_of
+from sfumato.hierarchy.tree import text_of
 from sfumato.policy.policy import Policy
 from sfumato.release.table_files import write_tables
 from sfumato.release.transaction import MARK, RECEIPT, folder_and_audit
