@@ -88,6 +88,9 @@ def values() -> dict[str, Any]:
         "Figure": sf.open_release(release).mean("age"),
         "Correlation": sf.correlation(table),
         "Hierarchy": told.hierarchy.build(frame[HOSTILE], name="x"),
+        "LatticeSearch": sf.search_lattice(
+            frame, sf.KAnonymity(5), schema=sf.Schema(quasi_identifying={HOSTILE: told}, others="drop")
+        ),
     }
 
 
@@ -108,6 +111,7 @@ NAMES = [
     "Figure",
     "Correlation",
     "Hierarchy",
+    "LatticeSearch",
 ]
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 PRIVATE, PUBLIC = 0o600, 0o666
 
 PART, SPILL = "part", "spill"
+CODED = "coded-table"  # a file in a folder of the second kind, by which another run goes on from its codes
 """How names of unfinished work end: of files and folders that are to take a place, and of what only a run needs."""
 
 UNENDING = "it is a pipe, a device or a socket; save its content to a file, and name that"

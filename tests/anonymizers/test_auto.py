@@ -42,12 +42,12 @@ def taken(records: int | None, *models: Any, people: sf.People | None = None, wa
 
 
 def test_the_number_of_records_decides() -> None:
-    assert taken(1) == sf.KMember()
-    assert taken(auto.FEW) == sf.KMember(refine=25)
-    assert taken(auto.FEW + 1) == sf.KMember(refine=244)
-    assert taken(20_000) == sf.KMember(refine=244, block_size=5_000)
-    assert taken(40_000) == sf.KMember(refine=244, block_size=2_500)
-    assert taken(auto.MANY) == sf.KMember(refine=244, block_size=2_000)
+    expected = {
+        1: (100, 50_000), auto.FEW: (25, 50_000), auto.FEW + 1: (244, 50_000), 20_000: (244, 5_000),
+        40_000: (244, 2_500), auto.MANY: (244, 2_000),
+    }  # fmt: skip
+    for records, (rounds, block) in expected.items():
+        assert taken(records) == sf.KMember(ranks=auto.RANKS, refine=rounds, block_size=block)
 
 
 def test_many_columns_take_some_of_the_effort() -> None:

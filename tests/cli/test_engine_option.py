@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from sfumato.cli.app import app
+from sfumato.engines import disk
 from sfumato.table.large import memory
 
 COLUMNS = ["--quasi", "age,zip", "--sensitive", "disease", "--others", "drop"]
@@ -112,6 +113,15 @@ def test_the_peak_is_what_the_program_held_at_once():
     before, after = map(int, done.stdout.split())
     assert 190 << 20 <= after - before < 220 << 20
     assert before < 400 << 20
+
+
+def test_what_would_take_more_than_its_memory_is_refused_with_the_figure(people: Path, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(disk, "BASE", 1 << 30)
+    for words in ([], ["--anonymizer", "mdav"]):
+        code, said = run(people, tmp_path / "out", "--engine", "disk", "--memory", "600MB", *words)
+        assert code == 2
+        assert "this may take 1.1 GB of memory, and 0.6 GB may be used; nothing was published" in said
+        assert not list(tmp_path.iterdir())
 
 
 WRONG = {

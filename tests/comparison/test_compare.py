@@ -370,6 +370,7 @@ def test_losses_are_drawn_above_their_bound_which_holds_at_each_highest_risk(tab
     bounds = {k: sf.lower_bound(table, k) for k in values}
     for row in found.frame.to_dicts():
         assert row["lower_bound"] == bounds[row["k"]] <= row["loss"]
+    assert re.search(rf"lower bound +{bounds[2]:.4g} +{bounds[3]:.4g} +{bounds[5]:.4g}\n", str(found))
     _, beside = found.plot("highest_risk").figure.axes
     (line,) = [line for line in beside.lines if line.get_label() == "lower bound"]
     assert line.get_drawstyle() == "steps-pre"

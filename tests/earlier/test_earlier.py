@@ -105,6 +105,8 @@ def test_made_anew_it_has_the_same_bytes(name: str, on_file: Path, tmp_path: Pat
     # A report may say more; what it said stays as it was.
     known = {"report.json"} & set(before)
     reports = [json.loads(each.pop(file)) for each in (before, now) for file in known]
+    for report in reports:
+        report["limits"] = len(report.get("limits", ()))  # their words may change, as those of report.txt
     assert now == before
     if known:
         assert as_far_as(reports[0], reports[1]) == reports[0]

@@ -30,6 +30,7 @@ from sfumato.engines import disk
 from sfumato.errors import SfumatoError
 from sfumato.policy.parts import People
 from sfumato.published.checks import parts as checks_in_parts
+from sfumato.release import on_disk
 from sfumato.release.on_disk import not_on_disk
 from sfumato.table.large import batches, coding, memory
 
@@ -240,26 +241,40 @@ def test_spilled_files_are_private_and_go_with_the_run(
 KILL = """
 import os, signal, sys
 import sfumato as sf
-from sfumato.policy.parts import People
 def kill(what, done, total):
     if what == "writing":
         os.kill(os.getpid(), signal.SIGKILL)
-schema = sf.Schema(quasi_identifying=["age", "zip"], others="drop")
-policy = sf.Policy.of(schema, [sf.KAnonymity(5)], sf.Mondrian(), sf.Recoding(), 0.0, 0, People())
+policy = sf.Policy.from_file(sys.argv[3])
 sf.anonymize_on_disk(sys.argv[1], policy, sys.argv[2], progress=kill)
 """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="folders are not locked there")
-def test_the_next_run_takes_away_what_a_killed_one_left(town_file: Path, tmp_path: Path):
-    killed = subprocess.run([sys.executable, "-c", KILL, town_file, tmp_path / "out"], env=os.environ, check=False)
+@pytest.mark.parametrize("since", ["nothing", "source", "policy"])
+def test_the_next_run_goes_on_from_the_codes_of_a_killed_one(
+    since: str, town_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    policy = policy_of(TOWN_SCHEMA, MODELS[1])
+    policy.to_file(tmp_path / "policy.toml")
+    policy = sf.Policy.from_file(tmp_path / "policy.toml")
+    words = [town_file, tmp_path / "out", tmp_path / "policy.toml"]
+    killed = subprocess.run([sys.executable, "-c", KILL, *words], env=os.environ, check=False)
     assert killed.returncode == -signal.SIGKILL
     (left,) = tmp_path.glob(".*.spill")
     assert any(left.iterdir())
     assert stat.S_IMODE(left.stat().st_mode) == 0o700
-    policy = policy_of(sf.Schema(quasi_identifying=["age", "zip"], others="drop"), [sf.KAnonymity(5)])
-    sf.anonymize_on_disk(town_file, policy, tmp_path / "out")
-    assert {path.name for path in tmp_path.iterdir()} == {town_file.name, "out"}
+    if since == "source":
+        os.utime(town_file)
+    elif since == "policy":
+        policy = policy_of(dataclasses.replace(TOWN_SCHEMA, sensitive=(), insensitive=(), others="drop"), MODELS[0])
+    read = on_disk.coded_table
+    often: list[object] = []
+    monkeypatch.setattr(on_disk, "coded_table", lambda *told: often.append(told) or read(*told))
+    sf.anonymize_on_disk(town_file, policy, tmp_path / "out", seed=3)
+    assert len(often) == (since != "nothing")
+    assert {path.name for path in tmp_path.iterdir()} == {town_file.name, "out", "policy.toml"}
+    sf.anonymize(sf.read_table(town_file, policy), policy, seed=3).save(tmp_path / "memory")
+    assert content(tmp_path / "out") == content(tmp_path / "memory")
 
 
 FULL = """

@@ -100,6 +100,17 @@ def test_one_file_a_folder_and_a_pattern(format: str, tmp_path: Path):
         assert rows(tmp_path / f"of-{number}") == expected
 
 
+def test_strays_are_missing_values_and_counted_by_the_record(tmp_path: Path):
+    wages = ["tba" if place % 7 == 0 else "" if wage is None else str(wage) for place, wage in enumerate(TOWN["wage"])]
+    source = written(TOWN.with_columns(wage=pl.Series(wages)), tmp_path / "town.csv")
+    attributes = dict.fromkeys(QUASI) | {"wage": sf.Attribute(strays="missing")}
+    policy = policy_of(dataclasses.replace(SCHEMA, quasi_identifying=attributes))
+    expected, found = both(source, tmp_path, policy)
+    assert expected == found
+    report = sf.anonymize_on_disk(source, policy, tmp_path / "again", seed=7).report
+    assert any("86 records of 600 held text" in note for note in report.notes)
+
+
 @pytest.mark.parametrize("role", ["quasi_identifying", "insensitive"])
 @pytest.mark.parametrize("values", [("2023", "2024"), ("2024-01-01", "2024-01-02"), ("1", "x"), ("7", None)])
 def test_names_of_folders_hold_values(role: str, values: tuple[str, ...], tmp_path: Path):

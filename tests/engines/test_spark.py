@@ -35,7 +35,7 @@ from sfumato.cli.app import app
 from sfumato.engines import LocalEngine, disk, spark_counts
 from sfumato.engines import spark as tasks
 from sfumato.engines.spark import SparkEngine, spread_counts
-from sfumato.errors import InputError, PolicyError, SchemaError
+from sfumato.errors import InputError, PolicyError, SchemaError, SfumatoError
 from sfumato.release import on_spark
 from sfumato.release.anonymize import made as made_of
 from sfumato.release.on_spark import table_on_spark
@@ -194,6 +194,24 @@ def test_by_counts(models: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     same = dataclasses.replace(memory.losses, squared_error=counted.losses.squared_error)
     assert counted.losses == same
     assert (counted.smallest_class, counted.largest_class) == (memory.smallest_class, memory.largest_class)
+
+
+def test_by_counts_everything_is_asked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """What reading asks, and what would stop the release once that is answered."""
+    monkeypatch.setattr(on_spark, "COUNTED_FROM", 0)
+    monkeypatch.setattr(tasks.SparkBatches, "batches", None)
+    frame = pl.DataFrame(
+        {"seen": [f"0{1 + i % 7}/0{1 + i % 5}/2020" for i in range(60)], "ill": ["flu", "Flu", "cold"] * 20}
+    )
+    schema = sf.Schema(quasi_identifying=["seen"], sensitive=["ill"], accept={})
+    with pytest.raises(SfumatoError) as caught:
+        sf.anonymize_on_spark(
+            str(in_files(frame, tmp_path / "in", 1)), policy_of(schema, (sf.KAnonymity(2), sf.DistinctLDiversity(2))),
+            tmp_path / "out",
+        )  # fmt: skip
+    asked = "\n".join(caught.value.problems)
+    assert "column 'seen'" in asked
+    assert "spellings:ill" in asked
 
 
 def test_what_needs_too_much_memory_here_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -20,7 +20,7 @@ SEED = 7
 BLOCKS = {
     repr(setting): setting
     for setting in (
-        sf.KMember(block_size=150),
+        sf.KMember(ranks=0.25, block_size=150),
         sf.KMeans(block_size=150),
         sf.MDAV(block_size=150),
         sf.VMDAV(block_size=150),

@@ -285,6 +285,8 @@ def test_a_script_of_sdcmicro_becomes_a_policy_that_runs(tmp_path: Path):
     }.items():
         path.write_text(f"sdc <- createSdcObj(people, ~age+town); {call}")
         assert _from(path, tmp_path).policy.to_models() == [sf.KAnonymity(k)]
+    path.write_text("createSdcObj(people, keyVars = 'age', w = 'weight')")  # R takes beginnings of names
+    assert _from(path, tmp_path).policy.columns.insensitive == ("weight",)
     path.write_text("createSdcObj(people, keyVars = c(1, 3))")
     with pytest.raises(sf.InputError, match="not their places"):
         _from(path, tmp_path)
@@ -306,6 +308,8 @@ def test_rules_of_amnesia_become_a_policy_that_runs(tmp_path: Path):
     policy = sf.Policy.from_file(out)
     release = sf.anonymize(sf.read_table(people(tmp_path / "people.csv"), policy), policy, seed=1)
     assert {*release.data["age"].cast(str)} <= {*map(str, range(20, 60)), "20-29", "30-39", "40-49", "50-59", "*"}
+    path.write_text("Anonymization rules:\nage\n21,20-29\n\n")  # an earlier version
+    assert [*_from(path, tmp_path).hierarchies.values()] == ["21;20-29\n"]
     path.write_text("Anonymization rules:\nage\n20\n")
     with pytest.raises(sf.InputError, match="no rule"):
         _from(path, tmp_path)

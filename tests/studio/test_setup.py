@@ -475,3 +475,31 @@ def test_values_can_be_kept_off_the_screen(studio):
 @pytest.mark.parametrize("query", ["start=x", "count=-1&start=-5", "start=999999999", "of=7", "of=x"])
 def test_odd_questions_for_rows(studio, query):
     assert studio.get(f"/grid?{query}").status_code in (200, 404, 422)
+
+
+def test_counts_follow_what_a_column_itself_says_of_its_values(tmp_path):
+    # Which texts are missing, and how days are written, is said of one column and holds for it alone.
+    table, roles = tmp_path / "own.csv", {"age": "quasi-identifying", "day": "quasi-identifying", "sick": "sensitive"}
+    rows = (f"{-9 if row % 5 == 0 else 20 + row % 7},0{1 + row % 9}.02.2020,{row % 4}" for row in range(60))
+    table.write_text("\n".join(["age,day,sick", *rows]) + "\n", encoding="utf-8")
+    with opened(tmp_path, table) as studio:
+        studio.enter()
+        for column, role in roles.items():
+            assert studio.post("/setup/column", column=column, what="role", value=role).status_code == 200
+        studio.post("/setup/promises", what="add", name="k-anonymity")
+        before = studio.desk.profile("age")
+        assert (before.missing, before.distinct) == (0, 8)
+        assert studio.post("/setup/answer", option="missing", column="age", value="-9").status_code == 200
+        assert studio.post("/setup/answer", option="dates", column="day", value="dd.mm.yyyy").status_code == 200
+        after = studio.desk.profile("age")
+        assert (after.missing, after.distinct) == (12, 7)
+        assert str(studio.desk.profile("day").kind) == "date"
+        # The same counts as of the table that a run reads.
+        draft = studio.desk.draft
+        counted = sf.risk(sf.read_table(table, draft.policy().to_schema()))
+        sizes = studio.desk.preview.sizes(studio.desk.attributes(draft))
+        assert sizes.uniques == counted.sample_uniques
+        assert studio.post("/runs/start", what="release").status_code == 200
+        assert studio.desk.jobs.wait(1, 120).state == "done"
+        page = studio.get("/look/1/person?row=1")
+        assert (page.status_code, "fits in the release" in page.text) == (200, True)

@@ -268,6 +268,11 @@ def test_a_table_of_a_database_is_copied_into_private_and_its_password_is_nowher
         page = begun.client.get("/").text
         assert "<option>visits</option>" in page
         assert begun.post("copy", table="pg_class").status_code == 422
+        assert "is none of those that are listed" in begun.client.get("/start/size?table=pg_class").text
+        rows, width = of_every_type().shape
+        size = begun.client.get("/start/size?table=visits").text
+        assert f"{rows:,} records and {width} columns, about" in size
+        said.append(size)
         said += [answer.text, page, repr(begun.start.database), begun.post("copy", table="visits").text]
         assert begun.start.database is None
         file = begun.private / "dropped" / "visits.parquet"

@@ -9,7 +9,14 @@ from importlib import resources
 
 import pytest
 
+from sfumato.evidence.standards import standards
+from sfumato.findings.meaning import Meaning
+from sfumato.models import MODELS
+from sfumato.models.protocol import BESIDE_THE_TABLE
+from sfumato.published.apart import BucketizedTables, MarginalTables, SlicedTable
+from sfumato.published.protocol import PublishedTable, RandomizedTable
 from sfumato.studio import words
+from sfumato.studio.forms import method_names, one_line
 from sfumato.studio.pages import _environment
 from studio.desks import opened
 
@@ -17,7 +24,7 @@ STUDIO = resources.files("sfumato.studio")
 CATALOGUES = sorted(file.name for file in words.FOLDER.iterdir())
 # Patterns, headers and what the terminal shows hold no words of a page.
 NO_WORDS = re.compile(
-    r"\\|\(\?|\(set\||default-src|^%Y|; url=|^text/|<!doctype|^--|attachment;|^~/|\n|sfumato |X-Name|\]\*|^ |"
+    r"\\|\(\?|\(set\||^\(SELECT|default-src|^%Y|; url=|^text/|<!doctype|^--|attachment;|^~/|\n|sfumato |X-Name|\]\*|^ |"
     r" in Python |"
     r"^The (studio|release) (is|was) (open|idle)|^The address works|^studio: |page Columns|text under|^“How it|"
     r"^“Of a|^The page|^the (button|role) “|password in|^database: leave"
@@ -30,8 +37,8 @@ def in_python(source):
     inner = {part for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
-            parts = [part.value if isinstance(part, ast.Constant) else "{}" for part in node.values]
-            yield "".join(parts)
+            if any(isinstance(part, ast.Constant) and len(part.value) > 1 for part in node.values):
+                yield "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             inner.add(node.value)
     for node in ast.walk(tree):
@@ -68,6 +75,43 @@ def test_no_word_of_the_studio_is_missing(name):
     assert [message for message in said if message and words.places(said[message]) != words.places(message)] == []
     blanks = [message for message, its in said.items() if message and message[:1].isspace() != its[:1].isspace()]
     assert blanks == []
+
+
+def of_attacks():
+    """Return what attacks say that they found, and what helps against it."""
+    for file in resources.files("sfumato.evaluation.attacks").iterdir():
+        if file.name.endswith(".py"):
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.keyword) and node.arg in ("goal", "helps"):
+                    whole = isinstance(node.value, (ast.Constant, ast.JoinedStr))
+                    yield from map(numbered, in_python(ast.unparse(node.value)) if whole else ())
+
+
+def of_findings():
+    """Return the questions of the review, without patterns and what the command line says."""
+    for text in in_python(resources.files("sfumato.findings").joinpath("review.py").read_text(encoding="utf-8")):
+        if text.endswith((".", "?")) and " " in text and not text.startswith(("-", "{}{}")):
+            yield numbered(text)
+
+
+def core():
+    """Return the sentences of models, findings, attacks and releases as the core writes them, with places."""
+    yield from (model.in_words for model in MODELS.values())
+    names = [*MODELS, *(name for group in method_names().values() for name in group)]
+    yield from (one_line(name).replace("`", "") for name in names)
+    yield from of_attacks()
+    yield from of_findings()
+    yield from map(str, Meaning)
+    yield from BESIDE_THE_TABLE
+    for kind in (PublishedTable, RandomizedTable, BucketizedTables, SlicedTable, MarginalTables):
+        yield from kind.limits
+    yield from (one.ask for standard in standards() for one in standard.questions if one.source is None)
+
+
+@pytest.mark.parametrize("name", CATALOGUES)
+def test_no_sentence_of_the_core_is_missing(name):
+    said = dict(words.entries(words.FOLDER.joinpath(name).read_text(encoding="utf-8")))
+    assert sorted({message for message in core() if message and not said.get(message)}) == []
 
 
 class Shown(HTMLParser):
@@ -127,11 +171,12 @@ def invented(tmp_path, monkeypatch):
         cache.cache_clear()
 
 
-NAMES = {"Sfumato", "English", "auto"}
+NAMES = {"Sfumato", "English", "auto", "Pitman", "Zayatz"}
 PATHS = [
-    *("/", "/layout", "/columns", "/hierarchies?column=2", "/look/1/person?row=3", "/look/1/groups", "/look/1/classes"),
-    *("/look/1/seen?one=zzage", "/look/1/seen?one=zzage&two=zzzip", "/look/1/regression?target=zzage&on=zzzip"),
-    *("/compare", "/attack", "/history?from=1", "/sizes", "/sizes/more"),
+    *("/", "/layout", "/columns", "/hierarchies?column=2", "/promises", "/runs", "/look", "/look/1/person?row=3"),
+    *("/look/1/groups", "/look/1/classes", "/look/1/seen?one=zzage", "/look/1/seen?one=zzage&two=zzzip", "/review"),
+    *("/look/1/regression?target=zzage&on=zzzip", "/look/1/population?people=500", "/compare", "/attack", "/sign"),
+    *("/history?from=1", "/sizes", "/sizes/more", "/sign/recipient"),
 ]
 
 
@@ -149,6 +194,8 @@ def test_a_further_language_is_one_file_and_every_page_speaks_it(invented, tmp_p
         studio.post("/setup/hierarchy", column="2", what="draft")
         studio.post("/runs/start", what="release")
         studio.post("/compare/lattice")
+        studio.desk.jobs.wait(1, 120)
+        studio.post("/sign/attack", run="1")
         for job in studio.desk.jobs.all:
             assert studio.desk.jobs.wait(job.number, 120).state == "done"
         left = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from datetime import date
@@ -250,6 +251,14 @@ def test_no_server_no_database_no_user_no_password(clinic: Database, postgresql:
     assert "refused the user or the password" in said
     with patch.dict("os.environ", PGPASSWORD="open sesame"):
         assert "no table 't'" in refused(postgresql.url(user="guarded"), table="t")
+
+
+def test_a_server_that_never_answers_is_said() -> None:
+    # It takes the connection and says nothing.
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"postgresql://steward@127.0.0.1:{silent.getsockname()[1]}/db?connect_timeout=2"
+        with pytest.raises(sf.SfumatoError, match="does not answer in time"):
+            sf.read_table(url, ROLES, table="t")
 
 
 def test_a_service_file_and_a_password_file_are_read(clinic: Database, postgresql: Any, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from sfumato.cli.options import (
     SavePolicy,
     Settings,
 )
-from sfumato.cli.outcome import complain, say
+from sfumato.cli.outcome import complain, say_fitted
 from sfumato.cli.progress import progress_bar, say_json
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError
 from sfumato.table.databases.address import is_database
@@ -376,7 +376,7 @@ class _Work:
         if self.written.as_json:
             say_json({**report.to_dict(), **taken})
         elif not self.written.quiet:
-            say(str(report))
+            say_fitted(str(report))
             steps = self._next_steps(is_audited=is_audited)
             complain([f"release written to {steps.place}; check it with: {steps.check}"])
             complain(steps.secrets)

@@ -38,6 +38,10 @@ def goes_to_disk(choice: EngineChoice, source: str | Path, policy: Policy, *, bo
     Raises ``PolicyError`` when options contradict. Raises ``InputError`` when it can be made in memory alone, which is
     too small.
     """
+    if choice.memory is not None:
+        from sfumato.table.large.memory import watch_memory
+
+        watch_memory()
     if choice.engine == "memory":
         if choice.memory is not None:
             raise PolicyError("--memory: bounds the disk engine; leave it out, or leave --engine memory out")

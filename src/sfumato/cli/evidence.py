@@ -22,7 +22,7 @@ from sfumato.cli.options import (
     Settings,
     argument,
 )
-from sfumato.cli.outcome import complain, say
+from sfumato.cli.outcome import complain, say, say_fitted
 from sfumato.cli.progress import progress_bar
 from sfumato.errors import InputError, raise_all
 
@@ -73,7 +73,7 @@ def init(
         write_whole(out, text, PRIVATE)
     except OSError as error:
         raise InputError(f"{out}: cannot be written ({error.strerror})") from None
-    say(f"Form written to {out}. Fill it in, then: sfumato evidence write RELEASE --original TABLE --policy {out}")
+    say(f"Form written to {out}. Fill it in, then:\n  sfumato evidence write RELEASE --original TABLE --policy {out}")
 
 
 def task(
@@ -101,7 +101,7 @@ def task(
         raise InputError(problem)
     meant = policy_of(Words(policy=policy_file(release, policy)))
     tables = read_table(original, meant), read_table(control, meant.beside(control))
-    say(make_task(release, *tables, out, key, people=people, sources=sources, seed=seed))
+    say_fitted(make_task(release, *tables, out, key, people=people, sources=sources, seed=seed))
 
 
 def log(
@@ -117,7 +117,7 @@ def log(
     """
     from sfumato.evidence.context import log_decision
 
-    say(log_decision(policy, to, by, why))
+    say_fitted(log_decision(policy, to, by, why))
 
 
 def score(
@@ -142,7 +142,7 @@ def score(
             write_whole(out, text + "\n", PRIVATE)
         except OSError as error:
             raise InputError(f"{out}: cannot be written ({error.strerror})") from None
-    say(text if as_json else "\n".join(found["sentences"]))
+    return say(text) if as_json else say_fitted("\n".join(found["sentences"]))
 
 
 # ``report``, and ``evidence write``: everything about one release on one page, to be read, signed and kept.
@@ -242,7 +242,7 @@ def report(
     if page.as_json:
         say(json.dumps(made.to_dict(page.edition), indent=2))
     elif not page.quiet:
-        say("\n".join(made.to_dict(page.edition)["summary"]))
+        say_fitted("\n".join(made.to_dict(page.edition)["summary"]))
     if not page.quiet:
         owner = "; it is for the data steward alone" if page.edition == "internal" else ""
         complain([f"{name} written to {path}{owner}" for name, path in targets.items()])

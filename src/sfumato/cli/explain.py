@@ -33,6 +33,7 @@ FIELD: Mapping[str, str] = {
     "value set {a|b}": "The notation of one of several values. \\N among them is the missing one.",
     "own k": "The k that a person asked for. Nobody is found with a higher chance than 1 in it.",
     "information loss": "How much detail the published table lacks, from 0 (none) to 1 (all).",
+    "detail kept": "What the published table shows of the original values: 1 minus the information loss.",
     "prosecutor": "An attacker who knows that somebody is in the table, and looks for that person's record.",
     "journalist": "An attacker who does not know whether somebody is in the table.",
     "marketer": "An attacker who wants as many records as possible to be found.",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar
 
 from sfumato.cli.options import COLUMNS, METHOD, OUTPUT, AsJson, HowFormulas, Overwrite, Quiet, SavePolicy
-from sfumato.cli.outcome import complain, say
+from sfumato.cli.outcome import complain, say_fitted
 from sfumato.cli.progress import progress_bar, say_json
 from sfumato.cli.settings import Setting, settings_of, with_settings
 from sfumato.errors import PolicyError, raise_all
@@ -64,7 +64,7 @@ class KindWritten:
             if self.as_json:
                 say_json(release.report.to_dict())
             elif not self.quiet:
-                say(text(release))
+                say_fitted(text(release))
                 complain([f"release written to {self.out}; check it with: sfumato verify {self.out}"])
         if self.save_policy is not None:
             policy.to_file(self.save_policy)

@@ -176,8 +176,8 @@ class RoleOptions:
         }
 
 
-_READ = ("policy", "hierarchies", "population", "original", "control", "register", "holdout")
-"""Options that name what is read."""
+_READ = ("policy", "hierarchies", "population", "holdout")
+"""Options that name what is read, and that no command looks at before it works."""
 
 CHOICE = "form_of_command"
 """The parameter of the option that names a form of a command."""
@@ -206,7 +206,7 @@ def spread(
         complain([one.warning for one, _ in given])
         for one, value in given:
             one.apply(values, value)
-        with_places = _places_first(dict(values), {one.name: one.annotation for one in options})
+        with_places = _places_first(dict(values))
         for name, kind in bundles.items():
             values[name] = kind(**{part.name: values.pop(part.name, part.default) for part in fields(kind)})
         with with_places:
@@ -219,13 +219,13 @@ def spread(
 
 
 @contextmanager
-def _places_first(values: Mapping[str, Any], hints: Mapping[str, Any]) -> Iterator[None]:
+def _places_first(values: Mapping[str, Any]) -> Iterator[None]:
     """Say first, of all mistakes, which files and releases a command was given that are not there."""
     places = {name: str(value) for name, value in values.items() if isinstance(value, str | Path)}
     table, release = places.get("table", ""), places.get("release", "")
     if os.path.isfile(os.path.join(table, "release.json")) and os.path.isfile(release):
         raise InputError(f"{table}: is a release; name the table first, then the release: {release} {table}")
-    absent = {name: said for name, place in places.items() if (said := _absent(name, place, hints[name]))}
+    absent = {name: said for name, place in places.items() if (said := _absent(name, place))}
     if not absent.keys() <= {"table", "release", "policy"}:
         raise InputError(*absent.values())  # others are read late
     try:
@@ -236,19 +236,17 @@ def _places_first(values: Mapping[str, Any], hints: Mapping[str, Any]) -> Iterat
         raise (InputError(*absent.values(), *others) if absent else error) from None
 
 
-def _absent(name: str, place: str, hint: Any) -> str | None:
+def _absent(name: str, place: str) -> str | None:
     """Say that what a command is to read is not there; a pattern or a URL may name what no file system knows."""
-    metavar = next((each.metavar for each in getattr(hint, "__metadata__", ()) if hasattr(each, "metavar")), None)
-    if metavar not in ("TABLE", "RELEASE") and name not in _READ:
+    if name not in ("table", "release", *_READ) or place == "-" or re.search(r"://|[*?[]", place):
         return None
-    if place == "-" or re.search(r"://|[*?[]", place) or os.path.lexists(place):
+    if os.path.lexists(place):
         return None
-    if metavar == "RELEASE":
+    if name == "release":
         from sfumato.cli.released import release_problem
 
         return release_problem(place)
-    flag = f"--{name}: " if metavar != "TABLE" else ""
-    return f"{flag}{place}: there is no such file; check the path"
+    return f"{f'--{name}: ' if name in _READ else ''}{place}: there is no such file; check the path"
 
 
 def _hidden(one: Former) -> inspect.Parameter:

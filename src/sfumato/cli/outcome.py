@@ -8,6 +8,7 @@ import logging
 import os
 import re
 import sys
+import textwrap
 import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,6 +22,9 @@ from sfumato.cli.interrupted import SENTENCE, STOPPED
 from sfumato.errors import PolicyError, SfumatoError, without_credentials
 
 INPUT = 2
+
+WIDTH = 80
+INDENT = 4
 
 WRITING = "sfumato.release.transaction"
 """The module that knows what was written; who has not loaded it has written nothing."""
@@ -167,6 +171,19 @@ class Warnings(logging.Handler):
 def say(text: str) -> None:
     """Print the result of a command to stdout."""
     print("\n".join(printable(line) for line in text.split("\n")))
+
+
+def say_fitted(text: str) -> None:
+    """Print what a person reads: no line is wider than a terminal."""
+    say("\n".join(part for line in text.split("\n") for part in narrow(line)))
+
+
+def narrow(line: str) -> list[str]:
+    """Return a line as lines that fit a terminal; what does not fit goes on below, further in."""
+    if len(line) <= WIDTH:
+        return [line]
+    indent = " " * (len(line) - len(line.lstrip()) + INDENT)
+    return textwrap.wrap(line, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def printable(line: str) -> str:

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.cli import interrupted, outcome
-from sfumato.cli.outcome import complain, say
+from sfumato.cli.outcome import complain, say, say_fitted
 from sfumato.kernels.announcing import compiling
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def say_result(result: dict[str, Any], text: str, *, as_json: bool) -> None:
     if as_json:
         say_json(result)
     else:
-        say(text)
+        say_fitted(text)
 
 
 def announce_compiling() -> None:

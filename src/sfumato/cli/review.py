@@ -69,7 +69,7 @@ def init(
         return
     write_whole(out, text.encode("utf-8"), mode=PUBLIC)
     complain([line for told in answers_to_check(found) for line in told.split("\n")])
-    say(f"Policy written to {out}. Read it, then publish with: {command}")
+    say(f"Policy written to {out}. Read it, then publish with:\n  {command}")
 
 
 def _carry_over(found: Bridge, out: Path, *, overwrite: bool) -> None:

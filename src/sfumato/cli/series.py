@@ -23,7 +23,7 @@ from sfumato.cli.options import (
     option,
 )
 from sfumato.cli.options import Settings as PolicySettings
-from sfumato.cli.outcome import complain, say
+from sfumato.cli.outcome import complain, say_fitted
 from sfumato.cli.progress import progress_bar, say_json, say_result
 from sfumato.cli.review import in_one_line
 
@@ -484,7 +484,7 @@ def _print_step(step: Step, series: Series, printed: Printed) -> None:
     if printed.as_json:
         say_json({**step.to_dict(), "head": series.head})
     elif not quiet:
-        say(str(step))
+        say_fitted(str(step))
     if not quiet and step.folder is not None:
         folder = step.folder.parent
         complain([f"release {step.number} written to {step.folder}; check it with: sfumato verify {folder}"])

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from sfumato.cli.outcome import printable
+from sfumato.cli.outcome import WIDTH, narrow, printable
 from sfumato.errors import without_credentials
 from sfumato.models.protocol import Check, Outcome
 from sfumato.numbers import counted, percent
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from sfumato.rates import Rate
     from sfumato.release.reports import Report, Resistance
 
-WIDTH = 80
-INDENT = 4
 LABEL = 10
 """Width of the words at the beginning of a line."""
 
@@ -115,7 +113,7 @@ def promise_table(verification: Verification) -> Iterator[str]:
     marks = [_MARKS[check.outcome] for check in verification.checks]
     lines = [titles, *((f"  {mark} {name}", *cells) for mark, (name, *cells) in zip(marks, rows, strict=True))]
     widths = [max(map(len, column)) + 2 for column in zip(*lines, strict=True)]
-    yield from ("".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+    yield from (part for line in lines for part in narrow("".join(map(str.ljust, line, widths)).rstrip()))
 
 
 def _row(check: Check) -> tuple[str, str, str, str]:
@@ -313,16 +311,7 @@ def fitted(head: str, text: str) -> list[str]:
     """Return the lines of :func:`say_report`; what does not fit goes on below, further in."""
     lines = text.splitlines()
     broken = [line for line in lines if line.startswith(f"  {Outcome.BROKEN}:")]
-    return [
-        part
-        for line in [head, *broken, *(each for each in lines if each not in broken)]
-        for part in (_narrowed(line) if len(line) > WIDTH else [line])
-    ]
-
-
-def _narrowed(line: str) -> list[str]:
-    indent = " " * (len(line) - len(line.lstrip()) + INDENT)
-    return textwrap.wrap(line, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return [part for line in [head, *broken, *(each for each in lines if each not in broken)] for part in narrow(line)]
 
 
 def say_marked(lines: Sequence[str]) -> None:

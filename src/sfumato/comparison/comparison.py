@@ -234,8 +234,12 @@ class Comparison:
         means = self.means()
         values = sorted(self.frame[self.vary].unique().to_list())
         labels = list(dict.fromkeys(self.frame["anonymizer"].to_list()))
+        bounds = _bounds(means, self.vary, name)
         width = max(len(_TITLES[name]), *(len(label) for label in labels))
         found = {(row["anonymizer"], row[self.vary]): row[name] for row in means.to_dicts()}
+        if bounds:
+            labels.append("lower bound")
+            found |= {("lower bound", value): loss for value, loss in zip(*bounds, strict=True)}
         lines = [f"{_TITLES[name]:<{width}}" + "".join(f"{f'{self.vary} = {figure(value)}':>12}" for value in values)]
         for label in labels:
             cells = [found.get((label, value)) for value in values]
@@ -315,7 +319,8 @@ def _draw_frontier(
             axes.scatter([], [], s=area, color="#aaaaaa", label=f"{figure(float(spent), 2)} s")
     axes.set_xscale("log")
     low, high = axes.get_xlim()
-    tick_at(axes, [place for place in _RISKS if low <= place <= high])
+    marks = _RISKS if high < 100 * low else _RISKS[::3]
+    tick_at(axes, [place for place in marks if low <= place <= high])
     legend(axes, len(axes.get_legend_handles_labels()[0]))
 
 

@@ -20,6 +20,7 @@ Letters: n records, c classes, p parts.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -45,12 +46,13 @@ from sfumato.classes.partition import (
 )
 from sfumato.errors import InputError, PolicyError
 from sfumato.models.compiled import compile_counted
+from sfumato.models.protocol import smallest_allowed
 from sfumato.randomness import permutation
 from sfumato.recoding import Recoding, recode_as_published
 from sfumato.recoding.notation import STAR
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.large.coding import CodedColumn, LargeTable
-from sfumato.table.large.memory import PartFiles, let_go, mapped, stored_array, stored_texts, write_out
+from sfumato.table.large.memory import PartFiles, gigabytes, let_go, mapped, stored_array, stored_texts, write_out
 from sfumato.table.row_order import canonical_order, collapsed, content_hash
 from sfumato.table.schema import Kind, is_measured
 
@@ -165,6 +167,41 @@ Solve = Callable[[Problem], Partition]
 
 MOST_RECORDS = 2**31 - 1
 
+BASE, WRITTEN = 192 << 20, 40
+"""Bytes that libraries, compiled code and a batch take, about; and each cell of a part that is written."""
+HELD, FOLDED = 90, 400
+"""Bytes that a record takes whose codes are in memory, at most about; and where people are put together."""
+CUT, CELL, TEXT = 16, 6, 64
+"""Bytes that a distinct record takes that is cut on disk, about; what a class publishes in a column; and each text."""
+
+
+def refuse_beyond(memory: int, need: int) -> None:
+    """Refuse what takes more memory than may be used; raises ``InputError``."""
+    if need > memory:
+        raise InputError(
+            f"on disk, too, this may take {gigabytes(need)} of memory, and {gigabytes(memory)} may be used; nothing "
+            "was published. Give as much with --memory, or take a larger k or fewer columns"
+        )
+
+
+def _need(large: LargeTable) -> int:
+    return BASE + large.size + WRITTEN * len(large.names) * min(large.height, PART)
+
+
+def need_of_codes(large: LargeTable, record: int = HELD) -> int:
+    """Return the bytes that it takes at most, about, where each record takes some in memory."""
+    return _need(large) + record * large.height
+
+
+def _need_of_cuts(large: LargeTable, smallest: int) -> int:
+    distinct = min(large.height, math.prod(column.attribute.cardinality for column in large.columns))
+    classes = min(distinct, large.height // smallest)
+    return _need(large) + CUT * distinct + CELL * len(large.quasi_identifying) * classes
+
+
+def _need_of_recount(large: LargeTable, columns: Sequence[GeneralizedColumn]) -> int:
+    return _need(large) + sum(int(column.labels.estimated_size()) + TEXT * column.count for column in columns)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SolvedOnDisk:
@@ -182,10 +219,13 @@ def solve_on_disk(
     folder: Path,
     solve: Solve,
     *,
+    memory: int,
     elsewhere: bool = False,
     folds: bool = False,
 ) -> SolvedOnDisk:
     """Find the classes of a large table, and what they publish; `solve` does it for a problem in memory.
+
+    `memory`: bytes that may be taken; ``InputError`` says what it would need, once values are counted or classes known.
 
     `elsewhere`: whether that is always wanted, as others do the work. `folds`: whether `solve` puts each person's
     records together.
@@ -193,9 +233,12 @@ def solve_on_disk(
     if large.height > MOST_RECORDS:
         raise InputError(f"the table has more than {MOST_RECORDS:,} records, which is more than one release can have")
     if not (elsewhere or folds) and cuts_on_disk(anonymizer, problem, recoding):
+        refuse_beyond(memory, _need_of_cuts(large, smallest_allowed(problem.models)))
         solved = _solved_by_cuts(anonymizer, problem, large, recoding, folder)
         if solved is not None:
+            refuse_beyond(memory, _need_of_recount(large, solved.generalized.columns))
             return solved
+    refuse_beyond(memory, need_of_codes(large, FOLDED if folds else HELD))
     partition = _solved_with_codes(anonymizer, problem, large, solve, folds=folds)
     generalized = recode_as_published(problem.table, partition, recoding, threads=problem.threads)
     return SolvedOnDisk(generalized, partition.notes)

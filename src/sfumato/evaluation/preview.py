@@ -114,8 +114,8 @@ class Preview:
 
     def __init__(self, table: RawTable) -> None:
         self._table = table
-        self._distinct: dict[tuple[str, Kind | None], tuple[Distinct, Kind]] = {}
-        self._trees: dict[tuple[str, Kind | None], tuple[object, Hierarchy, NDArray[np.int64]]] = {}
+        self._distinct: dict[tuple[str, Attribute], tuple[Distinct, Kind]] = {}
+        self._trees: dict[tuple[str, Attribute], tuple[object, Hierarchy, NDArray[np.int64]]] = {}
 
     def sizes(self, quasi_identifying: _Chosen, levels: Mapping[str, int] | None = None) -> ClassSizes:
         """Count the classes of records that are equal in some columns.
@@ -170,11 +170,11 @@ class Preview:
         known = self._joined(self._columns(quasi_identifying, levels or {}))
         return {name: _sizes(self._joined([known, self._values((name, None))])[0]) for name in others}
 
-    def distinct(self, name: str, kind: Kind | None = None) -> Distinct:
-        """Return the distinct values of a column, read as a kind; None reads the kind off the column."""
+    def distinct(self, name: str, kind: Kind | Attribute | None = None) -> Distinct:
+        """Return the distinct values of a column, read as a kind or attribute; None reads the kind off the column."""
         return self._numbered(name, kind)[0]
 
-    def kind(self, name: str, kind: Kind | None = None) -> Kind:
+    def kind(self, name: str, kind: Kind | Attribute | None = None) -> Kind:
         """Return the kind that a column is read as; None reads it off the column."""
         return self._numbered(name, kind)[1]
 
@@ -185,20 +185,19 @@ class Preview:
     def node_sizes(self, name: str, attribute: Attribute) -> list[NDArray[np.int64]]:
         """Count the records under every node of a column's hierarchy: int64 (nodes,) for each level."""
         hierarchy, leaf_of = self._tree(name, attribute)
-        counts = np.bincount(leaf_of, weights=self.distinct(name, attribute.kind).counts, minlength=hierarchy.size)
+        counts = np.bincount(leaf_of, weights=self.distinct(name, attribute).counts, minlength=hierarchy.size)
         return [np.add.reduceat(counts, level.starts[:-1]).astype(np.int64) for level in hierarchy.levels]
 
-    def _numbered(self, name: str, kind: Kind | None) -> tuple[Distinct, Kind]:
-        # Counting needs no order of labels.
-        kind = Kind.CATEGORICAL if kind is Kind.ORDERED else kind
-        if (name, kind) not in self._distinct:
-            values, found = self._table.typed(name, kind)
+    def _numbered(self, name: str, kind: Kind | Attribute | None) -> tuple[Distinct, Kind]:
+        key = name, _reading(kind)
+        if key not in self._distinct:
+            values, found = self._table.typed(*key)
             distinct = distinct_of(values)
             # A byte or two for each record is all that stays: raw numbers are ranks from now on.
             ranks = np.arange(len(distinct.values) + 1)
             raw = distinct.rank_of.astype(np.min_scalar_type(len(distinct.values)))[distinct.raw]
-            self._distinct[name, kind] = replace(distinct, raw=raw, rank_of=ranks), found
-        return self._distinct[name, kind]
+            self._distinct[key] = replace(distinct, raw=raw, rank_of=ranks), found
+        return self._distinct[key]
 
     def _columns(self, chosen: _Chosen, levels: Mapping[str, int]) -> list[_Codes]:
         if not chosen:
@@ -210,7 +209,7 @@ class Preview:
         return [self._at_level(name, attribute, levels.get(name, 0)) for name, attribute in attributes.items()]
 
     def _at_level(self, name: str, attribute: Attribute, level: int) -> _Codes:
-        values = self._values((name, attribute.kind))
+        values = self._values((name, attribute))
         if not level:
             return values
         if attribute.hierarchy is None:
@@ -223,12 +222,12 @@ class Preview:
         node_of = np.append(hierarchy.node_of[level][leaf_of], missing)
         return node_of.astype(np.min_scalar_type(missing))[values[0]], missing + 1
 
-    def _values(self, key: tuple[str, Kind | None]) -> _Codes:
+    def _values(self, key: tuple[str, Attribute | None]) -> _Codes:
         distinct = self.distinct(*key)
         return distinct.raw, len(distinct.rank_of)
 
     def _tree(self, name: str, attribute: Attribute) -> tuple[Hierarchy, NDArray[np.int64]]:
-        key, described = (name, attribute.kind), attribute.hierarchy
+        key, described = (name, _reading(attribute)), attribute.hierarchy
         if described is None:
             raise PolicyError(f"column {name!r} has no hierarchy")
         if key not in self._trees or self._trees[key][0] != described:
@@ -287,6 +286,13 @@ def _words(columns: Sequence[_Codes]) -> NDArray[np.uint32]:
             words[-1] |= codes.astype(np.uint32) << np.uint32(used)
             used += bits
     return np.column_stack(words)
+
+
+def _reading(kind: Kind | Attribute | None) -> Attribute:
+    """Return what of an attribute says how values are read; counting needs no order of labels."""
+    its = kind if isinstance(kind, Attribute) else Attribute(kind=Kind.CATEGORICAL if kind is Kind.ORDERED else kind)
+    kind = Kind.CATEGORICAL if its.kind is Kind.ORDERED else its.kind
+    return replace(its, kind=kind, hierarchy=None, domain=None, weight=1.0)
 
 
 def _leaves(hierarchy: Hierarchy, values: pl.Series, name: str) -> NDArray[np.int64]:

@@ -281,6 +281,13 @@ class LatticeSearch:
     def _chosen_nodes(self) -> tuple[Levels, ...]:
         return () if self.chosen is None else (self.chosen,)
 
+    def _repr_html_(self) -> str:
+        """Show notebooks what :meth:`__str__` writes."""
+        from sfumato.notebook import card, lines
+
+        first, *others = str(self).splitlines()
+        return card("Lattice", first, lines(line.strip() for line in others))
+
     def __str__(self) -> str:
         """Print how many nodes are in each state, the minimal ones and the chosen one."""
         lines = [f"lattice of {self.lattice.size:,} nodes over {', '.join(self.attributes)}"]

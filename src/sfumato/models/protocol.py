@@ -433,10 +433,10 @@ def at_least(bound: float) -> int:
 
 
 BESIDE_THE_TABLE = (
-    "Promises about sensitive values bound what the table itself tells of anybody. Who knows the algorithm may learn "
-    "more (minimality).",
-    "So may who knows values of some people (background knowledge), or learns from the whole table how values go "
-    "together (deFinetti).",
+    "Promises about sensitive values bound what the table itself tells of anybody. An attacker who knows the algorithm "
+    "may learn more (minimality).",
+    "An attacker who knows values of some people may, too (background knowledge). So may one who learns from the whole "
+    "table how values go together (deFinetti).",
 )
 """Attackers that no such promise is about."""
 
@@ -444,7 +444,7 @@ BESIDE_THE_TABLE = (
 _BLIND = (
     "Promises about sensitive values bound what the table itself tells of anybody. "
     "They were looked at for blocks of many people, and for no single class.",
-    BESIDE_THE_TABLE[1].replace("So may who knows", "More may learn who knows"),
+    BESIDE_THE_TABLE[1].replace("may, too", "may learn more"),
 )
 """The same where no class was made with a look at sensitive values."""
 

@@ -214,6 +214,7 @@ _ELSEWHERE = {
     "pram": "randomization.PRAM",
     "topBotCoding": "randomization.TopBottomCoding",
     "recordSwap": "randomization.Swapping",
+    "localSupp": "CellSuppression, for a k instead of a risk",
     "globalRecode": "a hierarchy of the column",
     "groupAndRename": "a hierarchy of the column",
     "ldiversity": "a model, such as distinct-l-diversity, which a release keeps",
@@ -238,6 +239,7 @@ def _from_sdcmicro(path: Path, _: Path) -> Bridge:
     made = next((given for name, given in calls if name == "createSdcObj"), None)
     if made is None:
         raise InputError(f"{path}: calls no createSdcObj, which says what the columns are")
+    made = {_formal(name): text for name, text in made.items()}
     roles, said = {name: _names(made.get(name, ""), script) for name in (*_ARGUMENTS, "excludeVars")}, list[str]()
     said += [f"{', '.join(roles[name])}: {note}" for name, note in _NOTES.items() if roles[name]]
     columns: dict[str, Any] = {
@@ -287,6 +289,12 @@ def _arguments(script: str, begin: int) -> dict[str, str]:
     return {found[1] or next(places, "..."): found[2] for found in named if found is not None}
 
 
+def _formal(name: str) -> str:
+    """Return the parameter of createSdcObj whose beginning was written, as R takes it: w for weightVar."""
+    meant = [each for each in (*_ARGUMENTS, "excludeVars") if each.startswith(name)]
+    return meant[0] if len(meant) == 1 else name
+
+
 def _names(text: str, script: str) -> list[str]:
     """Return the texts that an argument writes out, or those of the variable that it names."""
     if text.startswith("~"):
@@ -311,7 +319,7 @@ def _from_amnesia(path: Path, folder: Path) -> Bridge:
     columns, files, name = dict[str, Any](), dict[Path, str](), ""
     rows: dict[str, list[tuple[str, str]]] = {}
     for line in path.read_text(encoding="utf-8").splitlines()[1:]:
-        value, arrow, label = line.partition("->")
+        value, arrow, label = line.partition("->" if "->" in line else ",")  # earlier versions wrote a comma
         if not line:
             name = ""
         elif not name:

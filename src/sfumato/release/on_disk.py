@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,16 @@ from sfumato.anonymizers.protocol import Anonymizer, Problem, Publisher
 from sfumato.classes.partition import Form, GeneralizedTable, Partition, class_as_read
 from sfumato.classes.people import largest_of
 from sfumato.engines import Engine, LocalEngine
-from sfumato.engines.disk import BLOCK, PublishedColumns, PublishedParts, SolvedOnDisk, part_count, solve_on_disk
+from sfumato.engines.disk import (
+    BLOCK,
+    PublishedColumns,
+    PublishedParts,
+    SolvedOnDisk,
+    need_of_codes,
+    part_count,
+    refuse_beyond,
+    solve_on_disk,
+)
 from sfumato.engines.disk_dealt import CountedParts, DealtParts, ordered_columns
 from sfumato.errors import InputError, PolicyError, VerificationError, raise_all
 from sfumato.findings.review import Finding, remarks_on, severe_findings
@@ -43,6 +53,7 @@ from sfumato.release.description import (
     TableFacts,
     describe_model,
     published_hierarchy,
+    versions,
 )
 from sfumato.release.folding import (
     NOBODY,
@@ -84,7 +95,7 @@ from sfumato.release.task import (
 from sfumato.release.transaction import check_target
 from sfumato.table.folding import fold
 from sfumato.table.large.batches import OpenedFile, opened_file
-from sfumato.table.large.coding import CodedColumn, Coding, LargeTable, coded_table
+from sfumato.table.large.coding import CodedColumn, Coding, LargeTable, coded_table, leave_codes, left_codes
 from sfumato.table.large.memory import LEAST, SHARE, free_memory, let_go, memory_size, spill_folder
 from sfumato.table.person_keys import named_key
 from sfumato.table.reading import named_source
@@ -92,9 +103,13 @@ from sfumato.table.schema import Kind, Schema, text_of
 from sfumato.table.table import keyless_note
 from sfumato.table.writing import PLAIN, Format, single_numbers
 
+log = logging.getLogger(__name__)
+
 # Bucketization and slicing of a table on disk: what is to be written, and what is said of it.
 
 
+DEALT, SLICED = 80, 260
+"""Bytes that a record takes that is dealt by its sensitive values alone, or by all, at most about."""
 NOT_COUNTED = ("overlapping-slicing",)
 """Publishers that deal, and whose releases are recounted as a whole."""
 
@@ -485,12 +500,6 @@ def not_on_disk(policy: Policy) -> list[str]:
         found.append(f"engine: attacks that are to be withstood are played on a table in memory; {cure}")
     if policy.refine:
         found.append(f"engine: refine compares records of the whole table, which the disk engine does not hold; {cure}")
-    schema = policy.to_schema()
-    found += [
-        f"engine: column {name!r} says what becomes of strays, which the disk engine does not count; {cure}"
-        for name, attribute in {**schema.quasi_identifying, **schema.sensitive}.items()
-        if attribute.form.strays is not None
-    ]
     if of_population(policy.to_models()) or policy.population is not None or policy.subset is not None:
         found.append(f"engine: a population, or a subset of the table, is counted in memory; {cure}")
     if any(says(model).needs_original for model in policy.to_models()):
@@ -634,13 +643,20 @@ class TaskOnDisk:
             self.memory // 4,
             progress=lambda what, done: self.progress(what, done, done),
         )
+        key = (versions(), opened.schema, opened.names, opened.reading, opened.state())
         try:
             with named_source(self.source), opened.unchanged():
-                large = coded_table(opened.source, coding)
+                large = left_codes(key, spill)
+                if large is not None:
+                    log.warning("%s: a run was interrupted here; this one goes on from its codes", self.target)
+                else:
+                    large = coded_table(opened.source, coding)
         except InputError as error:
             again = partial(_coded_again, opened, coding)
             raise with_open_findings(error, self.policy, opened.schema, again) from None
         refuse_open_findings(large, self.policy)
+        if opened.state():
+            leave_codes(large, key, spill)
         return large
 
     def made(self, large: LargeTable, keys: Sequence[str], spill: Path) -> Made:
@@ -662,7 +678,9 @@ class TaskOnDisk:
 
         away, folds = self.engine is not None, behind is not None
         solver = solve if behind is None else partial(solve_for, behind)
-        solved = solve_on_disk(anonymizer, problem, large, recoding, spill, solver, elsewhere=away, folds=folds)
+        solved = solve_on_disk(
+            anonymizer, problem, large, recoding, spill, solver, memory=self.memory, elsewhere=away, folds=folds
+        )
         starred, read = recoding.suppressed == "star", large
         if solved.generalized.suppressed:
             kept = kept_of(large, solved.generalized.class_of)
@@ -694,6 +712,7 @@ class TaskOnDisk:
         assert isinstance(deals, Deals)
         task = DealingTask(deals, self.policy, self.problem(large), large, spill)
         raise_all(PolicyError, task.problems())
+        refuse_beyond(self.memory, need_of_codes(large, DEALT if deals.by_sensitive_alone else SLICED))
         self.progress("publishing", 2, STEPS)
         solved = task.solved()
         tables = {

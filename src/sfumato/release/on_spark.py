@@ -10,7 +10,8 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Anonymizer
 from sfumato.classes.statistics import ClassStatistics
-from sfumato.engines.disk import PublishedColumns, part_count
+from sfumato.engines.disk import HELD, PublishedColumns, part_count
 from sfumato.engines.spark import SparkBatches, SparkEngine, run_on_spark
 from sfumato.engines.spark_counts import (
     COUNTED_FROM,
@@ -61,7 +62,7 @@ from sfumato.release.on_disk import (
     not_on_disk,
 )
 from sfumato.release.parts import TABLE, part_name, write_parts
-from sfumato.release.task import refuse_open_findings, with_choice
+from sfumato.release.task import refuse_open_findings, with_choice, with_open_findings
 from sfumato.release.transaction import check_target
 from sfumato.table.columns import ValueReading
 from sfumato.table.header import checked_header
@@ -71,16 +72,13 @@ from sfumato.table.large.memory import LEAST, gigabytes
 from sfumato.table.layout import Reading, missing_texts
 from sfumato.table.reading import named_source, with_roles
 from sfumato.table.repeated_keys import candidates
-from sfumato.table.schema import Kind
+from sfumato.table.schema import Kind, Schema
 from sfumato.table.sources.protocol import is_spark
 from sfumato.table.sources.spark import NO_WORKERS, SparkSource, asking_spark, spark_source
 from sfumato.table.sources.spark_server import spark_layout, spark_session, spark_table
 from sfumato.table.table import Table
 from sfumato.table.writing import Format, write_data
 from sfumato.table.written_forms import WrittenForm
-
-HELD = 90
-"""Bytes of memory that a record takes whose codes are here, at most about (70 to 90 were measured)."""
 
 # Parts of a release that Spark's workers write into a folder which they share with this machine.
 #
@@ -323,8 +321,16 @@ class _TaskOnSpark(TaskOnDisk):
             return self._coded_here(policy, records, opened, spill)
         self.there.stack.enter_context(evenly(self.found.session, records))
         self.progress("counting values", 1, STEPS)
-        with named_source(self.source):
-            large, self.there.values = counted_values(self.found.source, opened, records)
+        counted = partial(counted_values, self.found.source, records=records)
+        try:
+            with named_source(self.source):
+                large, self.there.values = counted(opened)
+        except InputError as error:
+
+            def again(schema: Schema) -> LargeTable:
+                return counted(replace(opened, schema=schema))[0]
+
+            raise with_open_findings(error, policy, opened.schema, again) from None
         failing, _ = self._rules(policy, large)
         if failing:
             return self._coded_here(policy, records, opened, spill)

@@ -31,7 +31,16 @@ from unicodedata import category
 
 from sfumato.errors import InputError, SfumatoError, write_errors
 from sfumato.table.databases.address import is_database_path
-from sfumato.whole_files import SPILL, beside, lock_folder, new_locked_folder, remove_unless_used, sync, unfinished
+from sfumato.whole_files import (
+    CODED,
+    SPILL,
+    beside,
+    lock_folder,
+    new_locked_folder,
+    remove_unless_used,
+    sync,
+    unfinished,
+)
 
 NEW, OLD, PLAN, JOURNAL, OF = "new", "old", "plan", "journal", "of"
 AUDIT, RECEIPT = ".audit.json", "-receipt.html"
@@ -135,10 +144,15 @@ def new_file(path: Path) -> Iterator[Path]:
             shutil.rmtree(holder, ignore_errors=True)
 
 
-def settle(path: Path) -> list[str]:
-    """Bring what a killed run has left to its end, and say what became of it; or say what must be there again."""
+def settle(path: Path, *, codes: bool = True) -> list[str]:
+    """Bring what a killed run has left to its end, and say what became of it; or say what must be there again.
+
+    `codes`: also the folders from whose codes another run may go on.
+    """
     found, aside = [], False
     for holder in left(path):
+        if not codes and (holder / CODED).is_file():
+            continue
         if holder.is_file() or holder.suffix == f".{SPILL}":
             aside |= _removed(holder)
             continue
@@ -475,6 +489,8 @@ def folder_and_audit(
     """Give a new folder and a private file; both take their places in one transaction, see :func:`whole_folder`."""
     with write_errors(f"{target}: the release", "; nothing was changed"):
         check_target(target, overwrite=overwrite)
+        # Who goes on from the codes of a killed run has locked them by now.
+        recover(Path(os.path.realpath(target)), codes=True)
         # A link to a release stays, and what it leads to is replaced.
         target = Path(os.path.realpath(target))
         with together(target, audit, around, overwrite=overwrite) as (part, secret):
@@ -530,9 +546,12 @@ def unportable(name: str) -> str | None:
     return None
 
 
-def recover(target: Path) -> None:
-    """Finish or take back what a killed run has left, and say so; also what earlier versions left beside a target."""
-    for line in settle(target):
+def recover(target: Path, *, codes: bool = False) -> None:
+    """Finish or take back what a killed run has left, and say so; also what earlier versions left beside a target.
+
+    `codes`: as :func:`settle` takes it.
+    """
+    for line in settle(target, codes=codes):
         log.warning("%s", line)
     with suppress(OSError):
         name = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{8}}\.old")

@@ -67,8 +67,8 @@ class ColumnProfile:
     problem: str = ""  # what is wrong with it
 
 
-def profiled(preview: Preview, name: str, kind: Kind | None = None) -> ColumnProfile:
-    """Look at one column, read as a kind, or as its own; O(d) for d distinct values once the preview has them."""
+def profiled(preview: Preview, name: str, kind: Kind | Attribute | None = None) -> ColumnProfile:
+    """Look at one column, read as is said or as its own; O(d) for d distinct values once the preview has them."""
     try:
         distinct = preview.distinct(name, kind)
         found = preview.kind(name, kind)
@@ -275,7 +275,7 @@ class Desk:
     def profile(self, column: str) -> ColumnProfile:
         """Look at one column."""
         with self.lock:
-            return profiled(self.preview, column, self.draft.kind(column))
+            return profiled(self.preview, column, self.draft.reading(column))
 
     def keys_asked(self) -> list[str]:
         """Say of which keys of people nobody has said yet whether they are the same person's, with counts."""
@@ -470,7 +470,7 @@ class Desk:
         """Return the roles of a policy with every kind said, as a single record does not show it."""
         schema = policy.to_schema()
         quasi = {
-            name: Attribute(self.table.typed(name, its.kind)[1], its.hierarchy, its.domain, its.weight)
+            name: replace(its, kind=its.kind or self.table.typed(name, its)[1])
             for name, its in schema.quasi_identifying.items()
         }
         return Schema(quasi_identifying=quasi, sensitive=schema.sensitive, others="drop")

@@ -205,6 +205,14 @@ class Draft:
         """Return a column's settings as a schema takes them, hierarchies read; ``SfumatoError`` if they are at odds."""
         return checked(Column, self._of_values(column)).to_attribute()
 
+    def reading(self, column: str) -> Attribute:
+        """Return how the values of a column are read, whatever its hierarchy: its kind, and what was said of them."""
+        said = {
+            key: its for key, its in self._of_values(column).items() if key not in ("hierarchy", "domain", "weight")
+        }
+        ordered = {"kind": "categorical"} if said.get("kind") == "ordered" else {}
+        return checked(Column, {**said, **ordered}).to_attribute()
+
     def kind(self, column: str) -> Kind | None:
         """Return the declared kind of a column."""
         kind = self.settings.get(column, {}).get("kind")

@@ -27,12 +27,12 @@ from sfumato.errors import InputError, PolicyError
 from sfumato.numbers import counted
 from sfumato.studio.app import leaving, page_elsewhere, static
 from sfumato.studio.guard import LARGE
-from sfumato.studio.pages import answering, environment, page_line, text, whole
+from sfumato.studio.pages import answering, environment, fragment, page_line, text, whole
 from sfumato.studio.project import Project, locked, made_private, read_mark
 from sfumato.studio.routes.columns import state
 from sfumato.studio.words import say
 from sfumato.table.databases.address import Address, address_of, is_database
-from sfumato.table.databases.protocol import connector
+from sfumato.table.databases.protocol import Relation, connector
 from sfumato.whole_files import PRIVATE, read_regular_text, write_whole
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ _DROPPED, _PROJECT = "dropped", "project"
 _PLACE = ("sheet", "range", "hidden")
 _MOST, _LISTED = 12, 40
 """Works that are remembered, and tables that are listed."""
+_TRIED = 1_000
+"""Rows of a database table by which the size of its copy is judged."""
 _SPARE = 50_000_000
 """Bytes that stay free on the disk beside a file that is dropped."""
 _TABLES = (
@@ -207,11 +209,24 @@ class Start:
         self.database = address, tables
         return len(tables)
 
-    def copy(self, table: str) -> str:
-        """Read a table of the database at one state into a private file, and open that."""
+    def size_of(self, table: str) -> tuple[int, int, int]:
+        """Return records and columns of a table of the database, and about how many bytes a copy has in memory."""
+        address = self._asked(table)
+        with connector(address).reading(address) as session:
+            names, sql = session.names(session.table(table)), session.table(table).sql
+            counted_rows = Relation(f"(SELECT count(*) AS n FROM {sql})", table)
+            rows = int(session.read(counted_rows, ["n"]).item())
+            first = session.read(Relation(f"(SELECT * FROM {sql} LIMIT {_TRIED})", table), names)
+        return rows, len(names), int(rows * first.estimated_size() / max(1, first.height))
+
+    def _asked(self, table: str) -> Address:
         if self.database is None or table not in self.database[1]:
             raise InputError("table: is none of those that are listed; ask the database again")
-        address, _ = self.database
+        return self.database[0]
+
+    def copy(self, table: str) -> str:
+        """Read a table of the database at one state into a private file, and open that."""
+        address = self._asked(table)
         with connector(address).reading(address) as session:
             relation = session.table(table)
             frame = session.read(relation, session.names(relation))
@@ -310,6 +325,17 @@ def ask_database(request: Request, sent: FormData) -> str:
     return f"The database has {counted(start.connect(text(sent, 'url').strip(), text(sent, 'password')), 'table')}."
 
 
+def size_of_copy(request: Request) -> Response:
+    """Say how large a table of the database is, before it is copied."""
+    start: Start = request.app.state.start
+    table = request.query_params.get("table", "")
+    try:
+        size, problems = start.size_of(table), list[str]()
+    except Exception as error:
+        size, problems = None, explained(error)[0]
+    return fragment("size_of_copy.html", size=size, problems=problems, bytes=in_bytes)
+
+
 def open_copy(request: Request, sent: FormData) -> str:
     """Open a copy of a table of the database that was asked."""
     start: Start = request.app.state.start
@@ -362,6 +388,7 @@ ROUTES = [
     Route(LARGE, take_file, methods=["POST"]),
     Route("/start/here", answering(open_here), methods=["POST"]),
     Route("/start/database", answering(ask_database), methods=["POST"]),
+    Route("/start/size", size_of_copy),
     Route("/start/copy", answering(open_copy), methods=["POST"]),
     Route("/start/work", answering(open_recent), methods=["POST"]),
     Route("/start/recent", answering(change_recent), methods=["POST"]),

@@ -34,7 +34,7 @@ _PARTS = re.compile(
 )
 _ATTRIBUTE = re.compile(rf'(\s(?:{_SPOKEN})=")((?:{{{{.*?}}}}|[^"{{]|{{(?![{{%]))*)(")', re.DOTALL)
 _EXPRESSION = re.compile(r"{{.*?}}", re.DOTALL)
-_PLACE = re.compile(r"{(\d+)}")
+_PLACE = re.compile(r"{(\w+)}")
 _NUMBER = re.compile(r"[-+−]?\d[\d,]*(?:\.\d+)?(?: ?%)?")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
@@ -85,6 +85,9 @@ class Catalogue:
     def _found(self, text: str) -> str | None:
         if (said := self.texts.get(text)) is not None:
             return said
+        if text[:1] == "“" and text[-1:] == "”":
+            inner = self._found(text[1:-1])
+            return None if inner is None else f"“{inner}”"
         for pattern, message in self._patterns:
             match = pattern.fullmatch(text)
             if match is not None and (_is_plain(message) or all(" " not in part for part in match.groups())):
@@ -126,7 +129,7 @@ def _own(message: str) -> str:
 
 
 def _pattern(message: str) -> str:
-    parts = re.split(r"{\d+}", message)
+    parts = re.split(_PLACE.pattern.replace("(", "(?:"), message)
     return "(.+?)".join(map(re.escape, parts))
 
 
@@ -167,6 +170,11 @@ def say(text: str, *given: object) -> str:
     """Return a message in the reader's language, with what it fills in."""
     said = text if reader.get() == ENGLISH else _said(reader.get(), text)
     return filled(said, {str(place): str(its) for place, its in enumerate(given, 1)}) if given else said
+
+
+def tongue(text: str) -> str:
+    """Return the language in which a message is said: the reader's, or English where the catalogue has none."""
+    return ENGLISH if reader.get() == ENGLISH or _said(reader.get(), text) == text else reader.get()
 
 
 def script_words(language: str) -> str:
@@ -258,4 +266,5 @@ def _run(pieces: list[tuple[str, bool]], translate: Callable[[str], str]) -> str
 
 def context(language: str) -> dict[str, Any]:
     """Return what templates of a language know of it."""
-    return {"language": language, "languages": languages(), "script_words": script_words(language), "_": say}
+    texts = {"language": language, "languages": languages(), "script_words": script_words(language)}
+    return {**texts, "_": say, "tongue": tongue}

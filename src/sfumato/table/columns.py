@@ -8,10 +8,13 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 from itertools import product
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.errors import InputError
 from sfumato.numbers import counted
@@ -550,9 +553,9 @@ _FIRST_DAY, _LAST_DAY = date(1850, 1, 1), date(2100, 1, 1)
 
 
 def question_of_text(
-    name: str, parsed: Parsed, general: WrittenForm, mask: Callable[[NumberStyle], pl.Series]
+    name: str, parsed: Parsed, general: WrittenForm, strangers: Callable[[NumberStyle], Strangers]
 ) -> InputError | Proposal | None:
-    """Say how a column without a kind is read, or ask where several ways are possible; `mask`: who does not fit."""
+    """Say how a column without a kind is read, or ask where several ways are possible; `strangers`: who fits none."""
     if parsed.kind is Kind.NUMERIC:
         is_plain = parsed.way == NumberStyle(Kind.NUMERIC) and general.decimal is None
         if is_plain and grouped_thousands(parsed.known):
@@ -580,7 +583,7 @@ def question_of_text(
     stray = None if is_code else strays(parsed.known)
     if stray is not None:
         strange = parsed.known.filter(stray.way.read(parsed.known).is_null())
-        return stray if _says_nothing(strange) else _about_strays(name, stray, mask(stray.way))
+        return stray if _says_nothing(strange) else _about_strays(name, stray, strangers(stray.way))
     several = has_several_units(parsed.known)
     if several:
         return question(
@@ -884,8 +887,8 @@ def _about_zeros(name: str) -> InputError:
     )
 
 
-def _about_strays(name: str, stray: Proposal, strange: pl.Series) -> InputError:
-    count, row = int(strange.sum()), int(strange.arg_max() or 0) + 1
+def _about_strays(name: str, stray: Proposal, strangers: Strangers) -> InputError:
+    count, row, _ = strangers
     names = " (if it is a second row of names, or of units, delete it)" if (count, row) == (1, 1) else ""
     return question(
         name,
@@ -955,10 +958,30 @@ class ValueReading:
     form: WrittenForm = PLAIN  # how numbers and dates are written
     asks: bool = False  # whether text that seems to be meant as numbers or dates is an error that says what to declare
     codes: Collection[str] = ()  # columns in which numbers that look like codes are asked about, too
+    # Of distinct values: the records that have each, the first of them from 0, and those without a value.
+    behind: tuple[NDArray[np.int64], NDArray[np.int64], int] | None = None
 
     def of(self, name: str) -> ValueReading:
         """Return how the values of one column are read."""
         return replace(self, strip=self.strip or name in self.stripped)
+
+
+class Strangers(NamedTuple):
+    """Records whose text does not fit the others', the row of the first, from 1, and how many records there are."""
+
+    strange: int
+    row: int
+    records: int
+
+    @classmethod
+    def of(cls, strange: pl.Series, reading: ValueReading) -> Strangers:
+        """Count the records behind values that are strange."""
+        chosen = strange.fill_null(False).to_numpy()
+        if reading.behind is None:
+            return cls(int(chosen.sum()), int(chosen.argmax()) + 1 if len(chosen) else 1, len(strange))
+        counts, first, missing = reading.behind
+        row = int(first[chosen].min()) + 1 if chosen.any() else 1
+        return cls(int(counts[chosen].sum()), row, int(counts.sum()) + missing)
 
 
 class TypedColumn(NamedTuple):
@@ -1104,18 +1127,14 @@ def _text_among_types(column: pl.Series, attribute: Attribute, reading: ValueRea
         raise mixed
     stray = strays(known)
     if stray is not None and attribute.strays is None and attribute.kind is None:
-        way = stray.way
-        raise _about_strays(
-            column.name, stray, parse_texts(column, None, reading.missing, strip=reading.strip, way=way).strangers
-        )
+        raise _about_strays(column.name, stray, _strangers(column, reading, stray.way))
     return typed
 
 
 def _proposed(column: pl.Series, proposal: Proposal, reading: ValueReading) -> TypedColumn:
     """Read a column in the only way in which all of it reads, and say so."""
     parsed = parse_texts(column, None, reading.missing, strip=reading.strip, way=proposal.way)
-    strange = int(parsed.strangers.sum())
-    remarks = _remarks(column.name, parsed, strange)
+    remarks = _remarks(column.name, parsed, reading)
     if not remarks:
         words = _spelled(proposal.form)
         remarks = (f"Column {column.name!r}: every value was read as a {_what(proposal)}, written as {words}.",)
@@ -1138,14 +1157,13 @@ def _parsed(column: pl.Series, kind: Kind | None, attribute: Attribute, reading:
     form = attribute.form.over(reading.form)
     column = _unwrapped(column) if reading.asks else column
     parsed = parse_texts(column, kind, reading.missing, strip=reading.strip, form=form)
-    strangers = int(parsed.strangers.sum())
-    if strangers and form.strays is None:
+    if form.strays is None and parsed.strangers.any():
         found = [
             one for one in proposals(parsed.known) if one.kind is parsed.kind and _agrees(one.form, attribute.form)
         ]
         if len(found) == 1 and reading.asks:
             return _proposed(column, found[0], reading)
-        raise _refused(column.name, parsed, found)
+        raise _refused(column.name, parsed, found, Strangers.of(parsed.strangers, reading))
     if _merges_codes(parsed):
         raise _too_long(column.name)
     question = None if kind is not None or form.strays else _question(column, parsed, attribute, reading)
@@ -1153,7 +1171,7 @@ def _parsed(column: pl.Series, kind: Kind | None, attribute: Attribute, reading:
         return _proposed(column, question, reading)
     if question is not None:
         raise question
-    remarks = _remarks(column.name, parsed, strangers)
+    remarks = _remarks(column.name, parsed, reading)
     if kind is None and _may_be_codes(column.name, parsed, attribute, reading):
         remarks += tuple(filter(None, [remark_on_codes(column.name, parsed.known)]))
     return TypedColumn(parsed.values, parsed.kind, remarks)
@@ -1192,11 +1210,12 @@ def _question(
         codes = question_of_codes(column.name, parsed.known)
         if codes is not None:
             return codes
+    return question_of_text(column.name, parsed, reading.form, partial(_strangers, column, reading))
 
-    def strangers(way: NumberStyle) -> pl.Series:
-        return parse_texts(column, None, reading.missing, strip=reading.strip, way=way).strangers
 
-    return question_of_text(column.name, parsed, reading.form, strangers)
+def _strangers(column: pl.Series, reading: ValueReading, way: NumberStyle) -> Strangers:
+    """Count the records that a way of reading does not fit."""
+    return Strangers.of(parse_texts(column, None, reading.missing, strip=reading.strip, way=way).strangers, reading)
 
 
 def _may_be_codes(name: str, parsed: Parsed, attribute: Attribute, reading: ValueReading) -> bool:
@@ -1212,11 +1231,12 @@ _PART = r"[.,][0-9]*[1-9]"
 """What counts of days have where they tell the time, too."""
 
 
-def _remarks(name: str, parsed: Parsed, strangers: int) -> tuple[str, ...]:
+def _remarks(name: str, parsed: Parsed, reading: ValueReading) -> tuple[str, ...]:
     remarks = []
-    if strangers:
+    if parsed.strangers.any():
+        strange = Strangers.of(parsed.strangers, reading)
         remarks.append(
-            f"Column {name!r}: {counted(strangers, 'record')} of {len(parsed.values):,} held text that is no "
+            f"Column {name!r}: {counted(strange.strange, 'record')} of {strange.records:,} held text that is no "
             f"{'number' if parsed.kind is Kind.NUMERIC else 'date'}, and count as missing (strays)."
         )
     way = parsed.way.date
@@ -1228,28 +1248,15 @@ def _remarks(name: str, parsed: Parsed, strangers: int) -> tuple[str, ...]:
     return tuple(remarks)
 
 
-def _refused(name: str, parsed: Parsed, found: Sequence[Proposal]) -> InputError:
+def _refused(name: str, parsed: Parsed, found: Sequence[Proposal], strangers: Strangers) -> InputError:
     """Count the records that are not of the declared kind; where all are, written otherwise, say what to declare."""
     if found:
         return ask(name, found)
-    return strange_values(name, parsed, int(parsed.strangers.sum()), int(parsed.strangers.arg_max() or 0) + 1)
-
-
-class StrangeValues(InputError):
-    """Values that are not of the kind that their column is declared as; `parsed` is what became of them."""
-
-    name: str
-    parsed: Parsed
-
-
-def strange_values(name: str, parsed: Parsed, records: int, row: int) -> StrangeValues:
-    """Return the error of a column of which so many records, the first of them in that row, have strange values."""
-    error = StrangeValues(
-        f"column {name!r} is declared {parsed.kind}, but {records} record(s) do not hold {EXPECTED[parsed.kind]}, "
-        f"first in row {row}; correct them, list their text as missing, or declare another kind"
+    return InputError(
+        f"column {name!r} is declared {parsed.kind}, but {strangers.strange} record(s) do not hold "
+        f"{EXPECTED[parsed.kind]}, first in row {strangers.row}; correct them, list their text as missing, or declare "
+        "another kind"
     )
-    error.name, error.parsed = name, parsed
-    return error
 
 
 def is_text(column: pl.Series) -> bool:

@@ -11,12 +11,12 @@ import polars as pl
 
 from sfumato.errors import InputError
 from sfumato.former import FormerReading, reading_of_call
-from sfumato.table.columns import ValueReading, kept_column, typed_column
+from sfumato.table.columns import ValueReading, kept_column, read_attribute
 from sfumato.table.distinct import private_categorical, repeats
 from sfumato.table.header import Header, check_names
 from sfumato.table.layout import Reading
 from sfumato.table.reading import named_source, open_table_as, with_roles
-from sfumato.table.schema import Kind, Schema
+from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.sources import TableSource
 from sfumato.table.table import Table
 
@@ -176,8 +176,10 @@ class RawTable:
         """Return how the values of one column are read."""
         return self._values.of(name)
 
-    def typed(self, name: str, kind: Kind | None = None) -> tuple[pl.Series, Kind]:
+    def typed(self, name: str, kind: Kind | Attribute | None = None) -> tuple[pl.Series, Kind]:
         """Return one column as a quasi-identifying or sensitive one is read, and its kind; None reads it off.
+
+        An attribute says besides how the values are written, and which of its texts stand for a missing one.
 
         Raises
         ------
@@ -185,12 +187,12 @@ class RawTable:
             When there is no such column, or its values are not of the declared kind.
         """
         column, reading = self._column(name), self._values.of(name)
-        wanted = None if kind is None else Kind(kind)
+        wanted = kind if isinstance(kind, Attribute) else Attribute(kind=kind)
         try:
-            read = typed_column(column, wanted, reading)
+            read = read_attribute(column, wanted, reading)
         except InputError:
             # A preview asks nothing; giving roles does.
-            read = typed_column(column, wanted, replace(reading, asks=False))
+            read = read_attribute(column, wanted, replace(reading, asks=False))
         return read.values.alias(name), read.kind
 
     def with_schema(self, schema: Schema) -> Table:

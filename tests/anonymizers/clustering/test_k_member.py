@@ -79,6 +79,35 @@ def test_neighbours_are_those_of_a_full_search(data, measure, k, size):
         assert found.reach[place] == pytest.approx(within[needed])
 
 
+@given(st.lists(st.none() | st.sampled_from([1, 2, 3, 20, 21, 900]), min_size=3, max_size=30), st.floats(0.1, 1))
+@examples(40)
+def test_places_move_towards_the_share_of_records_below(numbers, ranks):
+    known = sorted(number for number in numbers if number is not None)
+    (start,) = feasible(
+        problem(
+            encode(
+                sf.read_table(
+                    {"n": numbers}, sf.Schema(quasi_identifying={"n": sf.Attribute(kind="numeric", domain=(1, 1000))})
+                )
+            ),
+            sf.KAnonymity(1),
+        )
+    )
+    plain, mixed = (collapse_records(start, DISTANCES["ncp"], share).loss.places for share in (0, ranks))
+    below = [sum(other < one for other in known) + known.count(one) / 2 for one in sorted({*known})]
+    if len(below) < 2:
+        assert mixed.tolist() == plain.tolist()
+        return
+    wanted = [(one - below[0]) / (below[-1] - below[0]) for one in below] + [np.inf] * (None in numbers)
+    assert mixed == pytest.approx(
+        [
+            here if here == np.inf else (1 - ranks) * here + ranks * there
+            for here, there in zip(plain, wanted, strict=True)
+        ]
+    )
+    assert np.all(np.diff(mixed) > 0)
+
+
 def test_the_example_of_the_paper(monkeypatch):
     frame = pl.DataFrame({"age": [20, 21, 22, 40, 41, 42, 60]})
     table = encode(sf.read_table(frame, sf.Schema(quasi_identifying=["age"])))
@@ -100,7 +129,7 @@ def test_the_order_of_the_input_does_not_matter(data, draw):
     models = [sf.KAnonymity(2), sf.DistinctLDiversity(min(2, len(set(secret))))]
     rows = list(zip(data, secret, strict=True))
     shuffled = draw.draw(st.permutations(rows))
-    anonymizer = draw.draw(st.sampled_from([KMember(), KMember(loss="loss")]))
+    anonymizer = draw.draw(st.sampled_from([KMember(), KMember(loss="loss", ranks=0.5)]))
     contents = []
     for order, seed in ((rows, 1), (shuffled, 2)):
         table = encoded([row for row, _ in order], [text for _, text in order])

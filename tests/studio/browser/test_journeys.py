@@ -518,3 +518,50 @@ def test_the_language_is_switched_and_stays(serve, watched, table, tmp_path):
     page.get_by_label("Sprache").select_option("en")
     page.get_by_role("heading", name="Columns").wait_for()
     one.lines = [line for line in one.lines if "ERR_CONNECTION_REFUSED" not in line]
+
+
+def test_nodes_are_regrouped_by_dragging_and_by_keyboard(serve, watched, table, tmp_path):
+    one = watched(
+        serve(
+            str(table),
+            "--project",
+            str(tmp_path / "project"),
+        )
+    )
+    page = one.page
+    give_roles(page)
+    go(page, "Hierarchies")
+    page.get_by_role("link", name="sick").click()
+    page.locator("#draft").click()
+    page.get_by_role("tree").wait_for()
+    page.locator("#as-table summary").click()
+    page.locator("#as-table textarea").fill("flu;air;*\ncold;air;*\nulcer;gut;*\ncough;gut;*\n")
+    page.get_by_role("button", name="Save the table").click()
+    tree = page.get_by_role("tree")
+    tree.get_by_text("gut").wait_for()
+
+    def held(group: str) -> list[str]:
+        item = tree.locator('[role="treeitem"][aria-level="2"]', has_text=group)
+        return sorted(text.split()[0] for text in item.locator('[role="treeitem"] > span').all_inner_texts())
+
+    assert held("air") == ["cold", "flu"]
+    # Both ends of the way are in sight before the mouse is pressed.
+    tree.get_by_text("air").scroll_into_view_if_needed()
+    with page.expect_response(lambda answer: answer.request.method == "GET" and "/hierarchies" in answer.url):
+        tree.get_by_text("cough").drag_to(tree.get_by_text("air"))
+    page.locator("main:not([aria-busy])").wait_for()
+    assert held("air") == ["cold", "cough", "flu"]
+    # By keyboard: Space chooses, M on a group takes it in.
+    item = tree.locator('[role="treeitem"][aria-level="3"]', has_text="flu")
+    item.focus()
+    page.keyboard.press(" ")
+    tree.locator('[role="treeitem"][aria-level="2"]', has_text="gut").focus()
+    with page.expect_response(lambda answer: answer.request.method == "GET" and "/hierarchies" in answer.url):
+        page.keyboard.press("m")
+    page.locator("main:not([aria-busy])").wait_for()
+    assert held("gut") == ["flu", "ulcer"]
+    assert page.evaluate("document.activeElement.getAttribute('role')") == "treeitem"
+    assert one.axe() == []
+    page.locator("#undo").click()
+    page.locator("main:not([aria-busy])").wait_for()
+    tree.locator('[role="treeitem"][aria-level="2"]', has_text="air").get_by_text("flu").wait_for()

@@ -89,8 +89,8 @@ class DistinctRecords:
         return found
 
 
-def collapse_records(start: FeasibleProblem, distance: Distance) -> DistinctRecords:
-    """Collapse the records of a problem and plant the tree. Cost O(q n log n)."""
+def collapse_records(start: FeasibleProblem, distance: Distance, ranks: float = 0.0) -> DistinctRecords:
+    """Collapse the records of a problem and plant the tree; `ranks` as in `_by_ranks`. Cost O(q n log n)."""
     table = start.problem.table
     order = permutation(table.height, start.problem.seed)
     if start.kept is not None:
@@ -101,6 +101,8 @@ def collapse_records(start: FeasibleProblem, distance: Distance) -> DistinctReco
     dtype = np.promote_types(codes.dtype, values.dtype)
     distinct, weights, record_of = distinct_records(np.concatenate([codes, values], axis=1, dtype=dtype))
     loss = class_loss(table.attributes, distance, occurring)
+    if ranks:
+        loss = loss._replace(places=_by_ranks(table, occurring, loss, ranks))
     # Distinct records in the order of their codes, then in that of the tree: neither is the order of the input.
     place = np.lexsort(distinct.T[::-1])
     wide = codes.shape[1]
@@ -304,6 +306,26 @@ def _places(attribute: EncodedAttribute, codes: NDArray[np.int64]) -> NDArray[np
     assert attribute.numbers is not None
     places = (attribute.numbers - attribute.domain_low) * (attribute.weight / (attribute.domain_width or 1.0))
     return np.append(places, np.inf)[codes]
+
+
+def _by_ranks(
+    table: EncodedTable, occurring: Sequence[NDArray[np.int64]], loss: ClassLoss, share: float
+) -> NDArray[np.float64]:
+    """Move places of numbers by a share towards their ranks, 0 to the attribute's weight; equal ones share one.
+
+    A range is then charged for the records that it may stand for, too: counts are asked of these.
+    """
+    places = loss.places.copy()
+    for column, codes in enumerate(occurring):
+        known = codes < table.attributes[column].size
+        if loss.kinds[column] != NUMERIC or np.count_nonzero(known) < 2:
+            continue
+        records = np.bincount(table.codes[:, column], minlength=table.attributes[column].cardinality)[codes[known]]
+        middles = np.cumsum(records) - records / 2
+        ranks = loss.tops[column] * (middles - middles[0]) / (middles[-1] - middles[0])
+        own = np.arange(loss.offsets[column], loss.offsets[column + 1])[known]
+        places[own] += share * (ranks - places[own])
+    return places
 
 
 def _gaps(attribute: EncodedAttribute, distance: Distance, codes: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -83,7 +83,9 @@ class KMember(Partwise):
     loss
         What is kept low. ``"ncp"``: the normalized certainty penalty. ``"loss"``: the loss metric LM. ``"height"``: the
         height of the common ancestor over that of the hierarchy (the paper's measure).
-
+    ranks
+        Share of a number's place that is its rank among all records, from 0 to 1; the rest is its value over the
+        domain's width, as the loss has it. Ranges are then narrow where records are dense, and counts are off less.
     refine
         How many small changes are proposed for each record once the classes are complete: records move to or change
         places with near ones, classes are dissolved and founded
@@ -124,6 +126,7 @@ class KMember(Partwise):
 
     seeds: _Seeds = "densest"
     loss: Loss = "ncp"
+    ranks: Annotated[float, Limit(0, 1)] = 0.0
     refine: Annotated[int, Limit(0)] = ROUNDS
     refine_seconds: Annotated[float, Limit(0, unit="seconds")] | None = None
     block_size: BlockSize = 50_000
@@ -138,7 +141,7 @@ class KMember(Partwise):
 
     def solve_part(self, start: FeasibleProblem, record_seconds: float = math.inf) -> Partition:
         """Partition all records of a problem, in one piece; a time limit is at most so much for each record."""
-        records = collapse_records(start, DISTANCES[self.loss])
+        records = collapse_records(start, DISTANCES[self.loss], self.ranks)
         classes = Classes(*records.completed(*self.classes(records)))
         seconds = self.refine_seconds
         if seconds is not None:

@@ -53,7 +53,7 @@ from sfumato.recoding import recode
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.table import Table
 
-_ADVICE = ", and column_k = 5 lets no value of a column occur less than 5 times"
+_ADVICE = "; column_k = 5 lets no value of a column occur less than 5 times"
 
 
 @dataclass(frozen=True)

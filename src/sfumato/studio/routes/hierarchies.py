@@ -63,12 +63,14 @@ def ungrouped(tree: Hierarchy, level: int, node: int) -> Hierarchy:
     return _changed(tree, leaves, lambda path: (*path[:level], path[level - 1], *path[level + 1 :]))
 
 
-def moved(tree: Hierarchy, leaf: int, node: int) -> Hierarchy:
-    """Put an original value into another group of level 1."""
-    if tree.height < 2 or not 0 <= node < len(tree.levels[1].labels):
-        raise HierarchyError("there is no such group")
-    target = tree.paths[_leaves(tree, 1, node)[0]]
-    return _changed(tree, [leaf], lambda path: (path[0], *target[1:]))
+def moved(tree: Hierarchy, level: int, nodes: Sequence[int], group: int) -> Hierarchy:
+    """Put nodes of a level, with all below them, into a group of the next level."""
+    above = level + 1
+    if above >= tree.height or not 0 <= group < len(tree.levels[above].labels):
+        raise HierarchyError("there is no such group above these")
+    target = tree.paths[_leaves(tree, above, group)[0]]
+    leaves = [leaf for node in nodes for leaf in _leaves(tree, level, node)]
+    return _changed(tree, leaves, lambda path: (*path[:above], *target[above:]))
 
 
 def with_level(tree: Hierarchy, level: int) -> Hierarchy:
@@ -237,7 +239,7 @@ def change_hierarchy(request: Request, sent: FormData) -> str:
 
 def _drafted(desk: Desk, column: str, sent: FormData) -> Mapping[str, Any]:
     profile = desk.profile(column)
-    values = desk.table.typed(column, desk.draft.kind(column))[0]
+    values = desk.table.typed(column, desk.draft.reading(column))[0]
     rule = draft_rule(values)
     if rule is not None:
         return dict(rule.to_policy())
@@ -282,7 +284,7 @@ def _in_order(desk: Desk, column: str, together: Sequence[int]) -> Mapping[str, 
         raise InputError("steps: say how many values make a group, such as 3; then how many groups one above, 3, 2")
     order = desk.reviewed()[column].judgement.order
     declared = desk.draft.attribute(column).domain if desk.draft.kind(column) is Kind.ORDERED else None
-    values = text_of(listed_values(desk.table.typed(column, desk.profile(column).kind)[0], column)).to_list()
+    values = text_of(listed_values(desk.table.typed(column, desk.draft.reading(column))[0], column)).to_list()
     if len(values) > MOST_DRAFTED:
         raise HierarchyError(f"column {column!r} has {len(values):,} values, too many for this; take intervals")
     known = list(map(str, declared or (order.labels if order is not None else ())))
@@ -309,7 +311,7 @@ def _pasted(desk: Desk, column: str, sent: FormData) -> Mapping[str, Any]:
     number = list(desk.table.names).index(column) + 1
     path = desk.project.keep_hierarchy(number, text(sent, "text").replace("\r\n", "\n"))
     try:
-        read_hierarchy(path).build(desk.preview.distinct(column, desk.draft.kind(column)).values, name=column)
+        read_hierarchy(path).build(desk.preview.distinct(column, desk.draft.reading(column)).values, name=column)
     except HierarchyError as error:
         path.unlink(missing_ok=True)
         raise HierarchyError(*(problem.replace(str(path), "the table") for problem in error.problems)) from None
@@ -342,11 +344,17 @@ def _edit(tree: Hierarchy, sent: FormData) -> Hierarchy:
         return grouped(tree, level, [its for _, its in chosen], label)
     if how == "ungroup":
         return ungrouped(tree, level, node)
+    nodes = [its for _, its in chosen]
+    if how == "onto":
+        above, _, group = text(sent, "onto").partition(".")
+        if above != str(level + 1):
+            raise HierarchyError("drop it on a group of the next level")
+        return moved(tree, level, nodes, whole(group, "onto"))
     if how == "move":
-        names = list(tree.levels[1].labels) if tree.height > 1 else []
-        if level or label not in names:
-            raise HierarchyError("choose an original value, and name the group of level 1 that it shall be in")
-        return moved(tree, node, names.index(label))
+        names = list(tree.levels[level + 1].labels) if level + 1 < tree.height else []
+        if label not in names:
+            raise HierarchyError("name a group of the next level, as it stands in the tree")
+        return moved(tree, level, nodes, names.index(label))
     raise InputError("how: is none of the edits")
 
 

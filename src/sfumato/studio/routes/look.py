@@ -64,7 +64,7 @@ def found(desk: Desk, row: int, opened: OpenedRelease, schema: Schema) -> Found:
 
     assert isinstance(opened.published, PublishedTable)
     names = list(schema.quasi_identifying)
-    typed = {name: desk.table.typed(name, schema.quasi_identifying[name].kind)[0] for name in names}
+    typed = {name: desk.table.typed(name, schema.quasi_identifying[name])[0] for name in names}
     record = pl.DataFrame([series.slice(row - 1, 1) for series in typed.values()])
     alike = pl.Series([True] * desk.table.height)
     for series in typed.values():

@@ -1,4 +1,6 @@
-// A tree by keyboard, as the ARIA pattern has it: arrows move and open, Home and End, Space chooses one or several.
+// A tree by keyboard, as the ARIA pattern has it: arrows move and open, Home and End, Space chooses one or several, M
+// moves them into a group, as dragging does.
+import { _ } from "./live.js";
 
 /** @param {Element} tree */
 const seen = (tree) => /** @type {HTMLElement[]} */ ([...tree.querySelectorAll('[role="treeitem"]')]
@@ -20,11 +22,62 @@ function choose(tree, item) {
     if (/** @type {HTMLElement} */ (one).dataset.node?.split(".")[0] !== level) one.setAttribute("aria-selected", "false");
   }
   item.setAttribute("aria-selected", String(!is));
+  tell(tree);
+}
+
+/** Says which nodes are chosen, below the tree and in its form. @param {HTMLElement} tree */
+function tell(tree) {
   const chosen = /** @type {HTMLElement[]} */ ([...tree.querySelectorAll('[aria-selected="true"]')]);
   const field = /** @type {HTMLInputElement | null} */ (document.getElementById("chosen-nodes"));
   if (field) field.value = chosen.map((one) => one.dataset.node).join(",");
   const told = document.getElementById("chosen");
-  if (told) told.textContent = chosen.map((one) => one.querySelector("span")?.firstChild?.textContent?.trim()).join(", ") || "nothing";
+  if (told) told.textContent = chosen.map((one) => one.querySelector("span")?.firstChild?.textContent?.trim()).join(", ") || _("nothing");
+}
+
+/** @param {Element | null} item */
+const levelOf = (item) => Number(/** @type {HTMLElement | null} */ (item)?.dataset.node?.split(".")[0]);
+
+/** The group into which chosen nodes would go at a place: of the next level, there or around it. @param {Element} place */
+function groupAt(place) {
+  const level = levelOf(place.closest('[role="tree"]')?.querySelector('[aria-selected="true"]') || null) + 1;
+  let item = place.closest('[role="treeitem"]');
+  while (item && levelOf(item) < level) item = item.parentElement?.closest('[role="treeitem"]') || null;
+  return item && levelOf(item) === level ? /** @type {HTMLElement} */ (item) : null;
+}
+
+/** Moves the chosen nodes into a group. @param {HTMLElement | null} group */
+function regroup(group) {
+  const onto = /** @type {HTMLInputElement | null} */ (document.getElementById("onto"));
+  if (!group || !onto) return;
+  onto.value = group.dataset.node || "";
+  onto.form?.requestSubmit(document.getElementById("how-onto"));
+}
+
+/** @param {HTMLElement} tree */
+function drag(tree) {
+  const clear = () => tree.querySelector(".over")?.classList.remove("over");
+  tree.addEventListener("dragstart", (event) => {
+    const item = /** @type {HTMLElement} */ (event.target).closest('[role="treeitem"]');
+    if (item?.getAttribute("aria-selected") !== "true") {
+      for (const one of tree.querySelectorAll('[aria-selected="true"]')) one.setAttribute("aria-selected", "false");
+      item?.setAttribute("aria-selected", "true");
+      tell(tree);
+    }
+    event.dataTransfer?.setData("text/plain", "");
+  });
+  tree.addEventListener("dragover", (event) => {
+    const group = groupAt(/** @type {Element} */ (event.target));
+    clear();
+    if (!group) return;
+    event.preventDefault();
+    group.classList.add("over");
+  });
+  tree.addEventListener("drop", (event) => {
+    event.preventDefault();
+    clear();
+    regroup(groupAt(/** @type {Element} */ (event.target)));
+  });
+  tree.addEventListener("dragend", clear);
 }
 
 /** @param {HTMLElement} tree */
@@ -33,6 +86,7 @@ function start(tree) {
   tree.dataset.started = "";
   const first = /** @type {HTMLElement | null} */ (tree.querySelector('[role="treeitem"]'));
   if (first) first.tabIndex = 0;
+  drag(tree);
   tree.addEventListener("click", (event) => {
     const item = /** @type {HTMLElement | null} */ (/** @type {HTMLElement} */ (event.target).closest('[role="treeitem"]'));
     if (item) { move(tree, item); choose(tree, item); }
@@ -54,9 +108,10 @@ function start(tree) {
       ArrowLeft: () => opened === "true" ? item.setAttribute("aria-expanded", "false")
         : move(tree, item.parentElement?.closest('[role="treeitem"]')),
       " ": () => choose(tree, item),
+      m: () => regroup(groupAt(item)),
       Enter: () => { choose(tree, item); document.getElementById("label")?.focus(); },
     };
-    const action = actions[event.key];
+    const action = actions[event.key === "M" ? "m" : event.key];
     if (action) { event.preventDefault(); action(); }
   });
 }

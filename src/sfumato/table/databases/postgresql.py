@@ -6,6 +6,7 @@ ONLY where nothing is written.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -109,6 +110,8 @@ _STATES = {
 """SQLSTATE, or how it begins → what it means; the longest that fits counts."""
 _LOST = "the connection to the database broke off; nothing was changed, try again when the server is there"
 
+PATIENCE = 10
+"""Seconds that a server has for its first answer."""
 _CONNECTING = {
     "password": _STATES["28"],
     "no pg_hba.conf entry": "the database server does not let this user in from this machine",
@@ -117,6 +120,8 @@ _CONNECTING = {
     "definition of service": "the service file does not define this service; check PGSERVICE and PGSERVICEFILE",
     "URI": "the URL of the database cannot be read; write postgresql://host/database",
     "translate host name": "there is no such host; check the URL of the database",
+    "timeout expired": "the database server does not answer in time; check host, port and network, or give it longer "
+    "with connect_timeout in the URL, in seconds",
     "SSL": "the server and the sslmode that was asked for do not agree",
 }
 """Words in what libpq says when it cannot connect → what it means."""
@@ -231,11 +236,18 @@ def _connected(address: Address) -> Iterator[Any]:
     except ImportError:
         raise absent("adbc-driver-postgresql") from None
     try:
-        connection = dbapi.connect(address.for_driver)
+        connection = dbapi.connect(_patient(address.for_driver))
     except Exception as error:
         raise InputError(_not_connected(str(error))) from None
     with closing(connection):
         yield connection
+
+
+def _patient(target: str) -> str:
+    """Add how long an answer is waited for, where neither the URL nor the environment says it."""
+    if "connect_timeout" in target or os.environ.get("PGCONNECT_TIMEOUT"):
+        return target
+    return f"{target}{'&' if '?' in target else '?'}connect_timeout={PATIENCE}"
 
 
 def _announced(batches: Any) -> Any:

@@ -380,24 +380,25 @@ class OpenedFile:
     @contextmanager
     def unchanged(self) -> Iterator[None]:
         """Refuse files that are others at the end of the block than at its beginning."""
-        before = self._state()
+        before = self.state()
         try:
             yield
         finally:
             # Whatever else went wrong with it follows from that.
-            if self._state() != before:
+            if self.state() != before:
                 raise InputError(CHANGED)
 
-    def _state(self) -> list[tuple[Path, int, int, int] | None]:
+    def state(self) -> list[tuple[Path, int, int, int, int] | None]:
+        """Return what shows whether a file is another one, or was written to; None for one that cannot be seen."""
         return [_state_of(path) for path in self.files()]
 
 
-def _state_of(path: Path) -> tuple[Path, int, int, int] | None:
+def _state_of(path: Path) -> tuple[Path, int, int, int, int] | None:
     try:
         found = path.stat()
     except OSError:
         return None
-    return path, found.st_ino, found.st_size, found.st_mtime_ns
+    return path.absolute(), found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def opened_file(path: Path, policy: ReadingPolicy) -> OpenedFile:

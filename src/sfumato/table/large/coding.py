@@ -7,9 +7,11 @@ Letters: n records, q quasi-identifying and s sensitive attributes.
 
 from __future__ import annotations
 
+import pickle
+import shutil
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,14 +22,11 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, SfumatoError, raise_together
 from sfumato.table.columns import (
-    StrangeValues,
-    TypedColumn,
     ValueReading,
     is_text,
     kept_column,
     read_attribute,
     refuse_nested,
-    strange_values,
     with_missing,
 )
 from sfumato.table.distinct import Distinct, distinct_of, private_categorical
@@ -46,6 +45,7 @@ from sfumato.table.person_keys import (
     strange_wishes,
 )
 from sfumato.table.schema import Attribute, Kind, Role, Schema
+from sfumato.whole_files import CODED, sync
 
 MERGED = 16
 """Batches whose values are counted before they are put together."""
@@ -251,8 +251,11 @@ class CodedColumn:
 
 def coded_column(raw: RawValues, declared: Attribute, reading: ValueReading, order: Order) -> CodedColumn:
     """Return a column of the numbers that :func:`sfumato.table.encoding.encode` gives; raises as reading it whole."""
-    typed_values = _typed(raw, declared, reading.of(raw.values.name))
+    behind = (raw.counts, raw.first, raw.missing)
+    typed_values = read_attribute(raw.values, declared, replace(reading.of(raw.values.name), behind=behind))
     values, kind = typed_values.values, typed_values.kind
+    if isinstance(values.dtype, pl.Categorical):
+        values = values.cast(pl.String)
     distinct = _distinct(values, raw)
     attribute, code_of_number = encoded_attribute(raw.values.name, kind, declared, distinct, order)
     code_of = code_of_number[distinct.raw]
@@ -266,17 +269,6 @@ def coded_column(raw: RawValues, declared: Attribute, reading: ValueReading, ord
     values = typed.alias(raw.values.name)
     raws = None if raw.numbered else raw.values
     return CodedColumn(attribute, values, occurrences[: attribute.cardinality], code_of, raws, typed_values.remarks)
-
-
-def _typed(raw: RawValues, declared: Attribute, reading: ValueReading) -> TypedColumn:
-    try:
-        typed = read_attribute(raw.values, declared, reading)
-        is_text = isinstance(typed.values.dtype, pl.Categorical)
-        return typed._replace(values=typed.values.cast(pl.String)) if is_text else typed
-    except StrangeValues as error:
-        strange = error.parsed.strangers.to_numpy()
-        records, first = int(raw.counts[strange].sum()), int(raw.first[strange].min())
-        raise strange_values(error.name, error.parsed, records, first + 1) from None
 
 
 def _distinct(values: pl.Series, raw: RawValues) -> Distinct:
@@ -480,6 +472,14 @@ class LargeTable:
         return len(self.codes)
 
     @property
+    def size(self) -> int:
+        """Bytes that the values take."""
+        raws = (column.raws for column in self.columns if column.raws is not None)
+        typed = (column.values for column in self.columns)
+        numbers = sum(column.code_of.nbytes + column.occurrences.nbytes for column in self.columns)
+        return numbers + int(sum(values.estimated_size() for values in (*raws, *typed)))
+
+    @property
     def kinds(self) -> dict[str, Kind]:
         """Kind of every quasi-identifying and sensitive column."""
         return {column.attribute.name: column.attribute.kind for column in self.columns}
@@ -596,6 +596,37 @@ def coded_table(source: BatchSource, coding: Coding) -> LargeTable:
         people=None if keys is None else keys.people(),
         wishes=wishes,
     )
+
+
+def leave_codes(large: LargeTable, key: object, folder: Path) -> None:
+    """Have another run go on from the codes, should this one be killed; not where people or wishes lie beside them."""
+    if large.people is not None or large.wishes.k is not None or large.wishes.l is not None:
+        return
+    nothing = np.empty((0, 0), dtype=np.uint8)
+    bare = replace(large, codes=nothing, sensitive_codes=nothing)
+    for path in (folder / "codes", folder / "sensitive", *large.carried):
+        sync(path)
+    part = folder / f"{CODED}.part"
+    part.write_bytes(pickle.dumps((key, bare)))
+    sync(part)
+    part.replace(folder / CODED)
+
+
+def left_codes(key: object, folder: Path) -> LargeTable | None:
+    """Return the table that a killed run has left in a folder of the user's own, if `key` is what it had; clear it."""
+    kept, found = {folder / "codes", folder / "sensitive"}, None
+    if (folder / CODED).is_file():
+        known, large = pickle.loads((folder / CODED).read_bytes())
+        if known == key:
+            carried = tuple(folder / path.name for path in large.carried)
+            kept |= {folder / CODED, *carried}
+            codes = _mapped(folder / "codes", large.starts[-1], large.quasi_identifying)
+            hidden = _mapped(folder / "sensitive", large.starts[-1], large.sensitive)
+            found = replace(large, codes=codes, sensitive_codes=hidden, carried=carried)
+    for path in folder.iterdir():
+        if found is None or path not in kept:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    return found
 
 
 def _read(

@@ -14,6 +14,8 @@ import re
 import shutil
 import sys
 import tempfile
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -24,7 +26,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError, system_reason
-from sfumato.whole_files import SPILL, beside, lock_folder, new_locked_folder
+from sfumato.whole_files import CODED, SPILL, beside, lock_folder, new_locked_folder, unfinished
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
@@ -73,12 +75,35 @@ def free_memory() -> int | None:
     return min(found, default=None)
 
 
+_highest = [0]
+"""Most bytes that were seen since somebody watches."""
+
+
+def watch_memory() -> None:
+    """Look twenty times a second, from now on, what this program holds; where the system does not say, do nothing."""
+
+    def look() -> None:
+        while (held := _held_now()) is not None:
+            _highest[0] = max(_highest[0], held)
+            time.sleep(0.05)
+
+    threading.Thread(target=look, name="sfumato-memory", daemon=True).start()
+
+
+def _held_now() -> int | None:
+    """Return the bytes in memory that are not pages of files, which the system takes back when it needs them."""
+    with suppress(OSError):
+        found = re.findall(r"^Rss(?:Anon|Shmem):\s+(\d+) kB$", STATUS.read_text(encoding="ascii"), re.MULTILINE)
+        return sum(map(int, found)) << 10 if found else None
+    return None
+
+
 def peak_memory() -> int | None:
     """Return the most bytes that this program and its largest child had in memory; None where nobody counts them.
 
-    Mapped pages of files count, which the system takes back when it needs them.
+    Without mapped pages of files where :func:`watch_memory` was called in time.
     """
-    own = _peak_of_program()
+    own = _highest[0] or _peak_of_program()
     if sys.platform == "win32":
         return own
     import resource
@@ -280,9 +305,18 @@ _NAME = re.compile(rf"\..+\.[0-9a-f]{{8}}\.{SPILL}|\.sfumato-spill-[0-9a-f]{{16}
 
 @contextmanager
 def spill_folder(target: Path) -> Iterator[Path]:
-    """Give a new private folder beside `target`, without those of killed runs; InputError where it cannot be."""
+    """Give a private folder beside `target`: that of a killed run which had codes, or a new one.
+
+    Other folders of killed runs are removed. Raises ``InputError`` where there can be none.
+    """
     target = Path(os.path.realpath(target))
     try:
+        for left in unfinished(target):
+            if (left / CODED).is_file() and _is_own(left) and (lock := lock_folder(left)) is not None:
+                _clean(left.parent)
+                with _removed_at_end(left, lock):
+                    yield left
+                return
         with _locked_folder(beside(target, SPILL)) as folder:
             yield folder
     except OSError as error:
@@ -324,13 +358,24 @@ def scratch_folder(within: Path | None = None) -> Iterator[Path]:
 @contextmanager
 def _locked_folder(folder: Path) -> Iterator[Path]:
     _clean(folder.parent)
-    lock = new_locked_folder(folder)
-    try:
+    with _removed_at_end(folder, new_locked_folder(folder)):
         yield folder
+
+
+@contextmanager
+def _removed_at_end(folder: Path, lock: int | None) -> Iterator[None]:
+    try:
+        yield
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         if lock is not None:
             os.close(lock)
+
+
+def _is_own(folder: Path) -> bool:
+    """Tell whether a folder belongs to who runs this program, and to nobody else."""
+    found = folder.lstat()
+    return sys.platform == "win32" or (found.st_uid == os.getuid() and not found.st_mode & 0o077)
 
 
 def _clean(place: Path) -> None:
@@ -338,7 +383,7 @@ def _clean(place: Path) -> None:
     with suppress(OSError), os.scandir(place) as entries:
         found = [entry for entry in entries if _NAME.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)]
         for entry in found:
-            if sys.platform != "win32" and entry.stat(follow_symlinks=False).st_uid != os.getuid():
+            if not _is_own(Path(entry)):
                 continue
             lock = lock_folder(Path(entry))
             if lock is not None:
