@@ -47,3 +47,9 @@ def test_the_table_of_risks_and_k_is_what_its_script_makes() -> None:
     made = runpy.run_path(str(DOCS / "figures" / "which_k.py"))
     assert made["page_table"]() in (DOCS / "how-to" / "choose-k.md").read_text(encoding="utf-8")
     assert [made["least_k"](threshold) for threshold in (1.0, 0.5, 0.2, 1 / 11, 0.09, 0.01)] == [1, 2, 5, 11, 12, 100]
+
+
+def test_the_table_of_frontiers_is_what_its_script_makes() -> None:
+    made = runpy.run_path(str(DOCS / "figures" / "frontiers.py"))
+    results = pl.read_csv(DOCS / "figures" / "frontiers.csv")
+    assert made["page_table"](results) in (DOCS / "benchmarks.md").read_text(encoding="utf-8")

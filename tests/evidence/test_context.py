@@ -165,9 +165,8 @@ def test_two_recipients_have_two_verdicts(folder, table):
     assert [one["outcome"] for one in (careful, careless)] == ["kept", "exceeded"]
     largest = f"{100 * 0.09 / success:.3g}%"
     for one, assumed in ((careful, "30%"), (careless, "100%")):
-        assert (
-            f"It is kept only while an attempt is at most {largest} likely; assumed is {assumed}." in one["sentences"]
-        )
+        rests = f"The threshold is kept only while an attempt is at most {largest} likely; assumed is {assumed}."
+        assert any(rests in sentence for sentence in one["sentences"])
     # Without a threshold of one's own: for the public an attempt is certain.
     named, public = (found(folder, table, stated)["verdict"] for stated in (context(0.3, 0.1, 0.2), context()))
     assert [(one["threshold"], one["outcome"]) for one in (named, public)] == [("0.2", "kept"), ("0.09", "exceeded")]
@@ -372,11 +371,12 @@ def test_a_log_holds_every_change_and_refuses_a_policy_that_went_on(folder, tmp_
         assert (again.exit_code, "nothing was changed" in again.output) == (2, True)
     decided = read_decisions(log)
     assert [one.change for one in decided[:2]] == ["first version", "models.1.k from 5 to 6"]
-    # Every setting that is new or was changed is named, and no other.
+    # Every setting that is new or was changed is named, and no other; a section that is new as a whole by its name.
     before, after = (one.settings or {} for one in decided[1:])
     changed = {path for path in {*before, *after} if before.get(path) != after.get(path)}
     named = {part.split(" = ")[0].split(" from ")[0] for part in decided[2].change.split("; ")}
-    assert named == changed
+    assert named == {path for path in changed if not path.startswith("context.")} | {"the section context is new"}
+    assert any(path.startswith("context.") for path in changed)
     assert [(one.by, one.why) for one in decided] == [("A. Steward", f"reason {number}") for number in range(3)]
     assert log_problem(decided, file) is None
     file.write_text(versions[1].to_toml())

@@ -184,3 +184,17 @@ def test_the_evidence_says_what_was_found(task, tmp_path):
     assert done.exit_code == 0, done.output
     with pytest.raises(sf.InputError, match="is no result"):
         sf.report(release, attacks=False, intruder=key)
+
+
+def test_a_column_of_people_who_have_one_record_each_is_none_too_many(task, tmp_path):
+    release, _, _ = task
+    roles = sf.Schema(quasi_identifying=SCHEMA.quasi_identifying, sensitive=["ill"], person="who", others="drop")
+    one, two = (
+        sf.read_table(table(0).frame.with_columns(who=pl.Series([f"w{i // many}" for i in range(60)])), roles)
+        for many in (1, 2)
+    )
+    made = make_task(release, one, table(1), tmp_path / "t", tmp_path / "k.json", people=20, sources="the register")
+    assert "20 people" in made
+    assert "the register" in score_answers(tmp_path / "t" / "answers.csv", tmp_path / "k.json")["rules"]
+    with pytest.raises(sf.InputError, match=r"several records.*columns\.person"):
+        make_task(release, two, table(1), tmp_path / "u", tmp_path / "l.json", people=20)

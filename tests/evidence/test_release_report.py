@@ -95,6 +95,22 @@ def test_everything_is_measured_and_agrees_with_the_verbs(report, release, table
     assert json.loads(json.dumps(told)) == told
 
 
+def test_what_was_left_out_and_what_is_published_of_each_column_is_named(release, table):
+    dropping = sf.Schema(
+        quasi_identifying=SCHEMA.quasi_identifying, sensitive=["illness"], insensitive=["visits"], others="drop"
+    )
+    original = sf.read_table(people(400).with_columns(ward=pl.lit("x"), mail=pl.lit("y")), dropping)
+    made = sf.report(release, original, attacks=False, seed=1)
+    assert "left out: ward, mail." in " ".join(Page(made.html()).words)
+    assert {one["name"]: one["published"] for one in made.to_dict()["columns"]} == {
+        name: release.data[name].n_unique() for name in release.data.columns
+    }
+    after, sizes = made.to_dict()["risk"]["after"], release.data.group_by("age", "place").len()["len"]
+    assert (after["classes"], after["smallest"]) == (len(sizes), sizes.min())
+    public = made.to_dict("public")
+    assert (public["dropped"], public["subgroups"]) == ([], [])
+
+
 def test_the_page_needs_nothing_else(report):
     for edition in ("internal", "public"):
         shown = Page(report.html(edition))
@@ -242,7 +258,7 @@ def test_verdicts_are_three_and_stand_on_the_page(release, table):
         (["undecided"], "None of 1 attack is known to succeed; too few people to tell: one.", True),
         (
             ["succeeds", "undecided"],
-            "1 of 2 attacks succeeds; not within any promise: one; too few people to tell: two.",
+            "1 of 2 attacks succeeds; beyond any promise: one; too few people to tell: two.",
             True,
         ),
         (["unplayed", "no better"], "None of 1 attack succeeds.", False),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from random import Random
 from statistics import mean
 
@@ -51,17 +51,21 @@ def test_averages_are_those_of_a_search_by_hand(seed, limit):
     )
     classes = release.data.select("age", "ward").unique().rows()
     width, wards = frame["age"].max() - frame["age"].min(), frame["ward"].n_unique()
-    losses = defaultdict(list)
+    losses, chances, sizes = defaultdict(list), defaultdict(list), Counter(release.data.select("age", "ward").rows())
     for person in frame.to_dicts():
         fitting = [each for each in classes if covers(*each, person)]
         if len(fitting) < 2:
             share = lost(*fitting[0], width, wards) if fitting else 1.0
             losses["age", str(person["age"])].append(share)
             losses["ward", person["ward"]].append(share)
+            chances["ward", person["ward"]].append(1 / sizes[fitting[0]] if fitting else 0.0)
     expected = {group: (len(each), pytest.approx(mean(each))) for group, each in losses.items() if len(each) >= 5}
     assert expected
     found = subgroup_losses(release.published, table, sf.Recoding(ends="tight"), 5)
     assert {(one.attribute, one.group): (one.records, one.lost) for one in found} == expected
+    assert [pytest.approx(mean(chances["ward", one.group])) for one in found if one.attribute == "ward"] == [
+        one.found for one in found if one.attribute == "ward"
+    ]
     assert [one.lost for one in found] == sorted((one.lost for one in found), reverse=True)
 
 

@@ -27,7 +27,9 @@ def sign(
     raise_all(PolicyError, _usage_problems(release, key, revoke, new_key))
     if new_key is not None:
         name = signature.new_key(new_key)
-        return complain([f"key {name[:16]} made: {new_key} is for you alone; give {new_key}.pub to recipients"])
+        return complain(
+            [f"key {name[: signature.SHOWN]} made: {new_key} is for you alone; give {new_key}.pub to recipients"]
+        )
     assert release is not None
     assert key is not None
     if revoke is not None:
@@ -40,7 +42,7 @@ def sign(
         raise InputError(f"{release}: is not verified, so that nothing was signed; sfumato verify {release} says why")
     promises = [str(check) for check in found.checks if check.outcome == "holds"]
     signed = signature.sign_folder(release, key, by=by, promises=promises)
-    count = len(signed.signatures)
+    count = len(signed.statements)
     complain(
         [
             f"{release}: {len(signed.subjects)} files signed{'' if count == 1 else f', {count} signatures'}; "

@@ -319,7 +319,8 @@ def _draw_frontier(
             axes.scatter([], [], s=area, color="#aaaaaa", label=f"{figure(float(spent), 2)} s")
     axes.set_xscale("log")
     low, high = axes.get_xlim()
-    tick_at(axes, [place for place in _RISKS if low <= place <= high])
+    marks = _RISKS if high < 100 * low else _RISKS[::3]
+    tick_at(axes, [place for place in marks if low <= place <= high])
     legend(axes, len(axes.get_legend_handles_labels()[0]))
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import import_module, resources
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ from sfumato.evaluation.utility.answers import query_workload
 from sfumato.evaluation.utility.describe import describe
 from sfumato.evaluation.utility.measure import Utility, measure_utility
 from sfumato.evidence.context import Decision
-from sfumato.evidence.subgroups import starred_shares, suppressed_subgroups
+from sfumato.evidence.subgroups import starred_shares, subgroup_losses, suppressed_subgroups
 from sfumato.metrics import Losses
 from sfumato.models import known_model, known_models
 from sfumato.models.protocol import Outcome, least_class_size, limits_of_values, says, smallest_allowed
@@ -98,6 +99,7 @@ def report_content(subject: ReportedRelease, wishes: ReportOptions) -> dict[str,
         "records": _records(subject),
         "columns": columns_content(subject),
         "others": None if subject.original is None else subject.original.schema.others,
+        "dropped": [] if subject.original is None else list(subject.original.dropped),
         "unprotected": _unprotected(subject),
         "promises": _promises(subject),
         "uncovered": [str(each) for each in subject.verification.uncovered],
@@ -111,6 +113,7 @@ def report_content(subject: ReportedRelease, wishes: ReportOptions) -> dict[str,
         "utility": utility,
         "described": _described(subject),
         "suppression": _suppression(subject),
+        "subgroups": _subgroups(subject),
         "earlier": _earlier(subject, wishes),
         "limits": report_limits(subject.published, subject.description, subject.policy),
         "files": dict(subject.files),
@@ -155,7 +158,6 @@ def _records(subject: ReportedRelease) -> dict[str, Any]:
 def columns_content(subject: ReportedRelease) -> list[dict[str, Any]]:
     """List every column with its role, what happens to it, and its hierarchy."""
     table = subject.original
-    uncovered = {each.column for each in subject.verification.uncovered if each.name == "sensitive"}
     if table is None:
         published = [name for frame in subject.published.tables.values() for name in frame.columns]
         sensitive = dict.fromkeys(subject.description.sensitive, "sensitive")
@@ -166,7 +168,7 @@ def columns_content(subject: ReportedRelease) -> list[dict[str, Any]]:
             for name in dict.fromkeys(published)
             if name not in added
         }
-        return [_column(name, role, None, uncovered) for name, role in roles.items()]
+        return [_column(subject, name, role, None) for name, role in roles.items()]
     codes = encode(table)
     encoded = {attribute.name: attribute for attribute in (*codes.attributes, *codes.sensitive)}
     roles = {
@@ -175,17 +177,23 @@ def columns_content(subject: ReportedRelease) -> list[dict[str, Any]]:
         **dict.fromkeys(table.schema.sensitive, "sensitive"),
         **dict.fromkeys(table.schema.insensitive, "insensitive"),
     }
-    return [_column(name, role, encoded.get(name), uncovered) for name, role in roles.items()]
+    return [_column(subject, name, role, encoded.get(name)) for name, role in roles.items()]
 
 
-def _column(name: str, role: str, attribute: Any, uncovered: Collection[str | None]) -> dict[str, Any]:
+def _column(subject: ReportedRelease, name: str, role: str, attribute: Any) -> dict[str, Any]:
     hierarchy = None if attribute is None else attribute.hierarchy
+    uncovered = {each.column for each in subject.verification.uncovered if each.name == "sensitive"}
+    columns = [frame[name] for frame in subject.published.tables.values() if name in frame.columns]
+    is_coarse = role == "quasi-identifying" and subject.published.kind == "generalized-table"
     return {
         "name": name,
         "role": role,
-        "treatment": _ROLES["uncovered" if role == "sensitive" and name in uncovered else role],
+        "treatment": _ROLES[
+            "coarse" if is_coarse else "uncovered" if role == "sensitive" and name in uncovered else role
+        ],
         "kind": None if attribute is None else str(attribute.kind),
         "distinct": None if attribute is None else attribute.cardinality,
+        "published": columns[0].n_unique() if columns else None,
         "levels": None if hierarchy is None else len(hierarchy.levels),
     }
 
@@ -301,6 +309,7 @@ def _risk_figures(report: RiskReport) -> dict[str, Any]:
         "highest": prosecutor.highest,
         "average": prosecutor.average,
         "unique": report.sample_uniques,
+        "smallest": round(1 / prosecutor.highest),
         "records": report.keys.height,
         "classes": report.keys.count,
         "above": [
@@ -404,7 +413,13 @@ def _by_weight(results: Sequence[AttackResult]) -> list[AttackResult]:
 
 def result_content(result: AttackResult) -> dict[str, Any]:
     """Write one result, with what the page asks of it."""
-    return {**result.to_dict(), "is_allowed": bool(result.is_allowed), "needed": result.needed}
+    found = result.to_dict()
+    return {
+        **found,
+        "is_allowed": bool(result.is_allowed),
+        "needed": result.needed,
+        "surest": _surest(found.get("curve")),
+    }
 
 
 def _suppression(subject: ReportedRelease) -> dict[str, Any] | None:
@@ -416,6 +431,14 @@ def _suppression(subject: ReportedRelease) -> dict[str, Any] | None:
         groups = suppressed_subgroups(subject.published, subject.original, recoding, LEAST)
         found["subgroups"] = [group.to_dict() for group in groups]
     return found
+
+
+def _subgroups(subject: ReportedRelease) -> list[dict[str, Any]]:
+    """Return what is lost of each subgroup, and how likely somebody of it is found; of records, not of people."""
+    published, original = subject.published, subject.original
+    if not isinstance(published, PublishedTable) or original is None or subject.description.people is not None:
+        return []
+    return [vars(one) for one in subgroup_losses(published, original, subject.policy.recoding(), LEAST)]
 
 
 def _earlier(subject: ReportedRelease, wishes: ReportOptions) -> list[dict[str, Any]]:
@@ -449,7 +472,7 @@ def render(content: Mapping[str, Any], drawings: Mapping[str, str], page: str = 
         lstrip_blocks=True,
         undefined=jinja.StrictUndefined,
     )
-    environment.filters.update(percent=_percent, figure=_figure, count=_count, told=_text_of)
+    environment.filters.update(percent=_percent, within=_within, figure=_figure, count=_count, told=_text_of)
     safe = {name: import_module("markupsafe").Markup(svg) for name, svg in drawings.items()}
     return str(environment.get_template(page).render(**content, drawings=safe))
 
@@ -460,6 +483,11 @@ def _template(name: str) -> str:
 
 def _text_of(value: float | str | None) -> str:
     return value if isinstance(value, str) else _figure(value)
+
+
+def _within(text: str, most: int) -> str:
+    """Cut a long text between words, and say where the rest stands."""
+    return text if len(text) <= most else shorten(text, most, placeholder=" … (the rest: in the annex)")
 
 
 def _percent(share: float | None) -> str:
@@ -496,6 +524,7 @@ KINDS = {
 _ROLES = {
     "identifying": "removed",
     "quasi-identifying": "others may know it: made coarser, or its link to the rest broken",
+    "coarse": "others may know it: made coarser where groups need it",
     "sensitive": "its link to a person is bounded as promised",
     "uncovered": "published as it is; no promise covers it",
     "insensitive": "published as it is",
@@ -675,7 +704,7 @@ def _as_played(result: Mapping[str, Any], source: str) -> dict[str, Any]:
         "allowed": result["allowed"],
         "success": success if success["people"] else None,
         "control": control if control and control["people"] else None,
-        "surest": _surest(result.get("curve")),
+        "surest": result["surest"],
         "notes": list(result["notes"]),
     }
 

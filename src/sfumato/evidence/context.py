@@ -22,8 +22,9 @@ from sfumato.policy.parts import WAYS, Context
 from sfumato.whole_files import PRIVATE, read_regular_text, write_whole
 
 PUBLIC = "everybody may have it: an attempt is certain"
-_RECORDS = "Every record counts as another person."
+_RECORDS = "No column says who people are: every record counts as a person of its own."
 _DIGITS = 3
+_MARGIN = 1.05
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,8 @@ def context_content(context: Context, content: Mapping[str, Any]) -> dict[str, A
     found, reason = _success(content)
     after = [] if reason else [one for one in found if one["stage"] == "after"]
     known = _worst(after, "prosecutor")
-    thresholds = [_compared(one, _worst(after, one.view), max(chances.values())) for one in _thresholds(context)]
+    likeliest = max(chances, key=lambda name: chances[name])
+    thresholds = [_compared(one, _worst(after, one.view), chances[likeliest]) for one in _thresholds(context)]
     decided_by = _worst(after, context.threshold.attacker) if context.threshold else known
     return {
         **context.model_dump(include={"recipient", "purpose", "public", "other_data"}),
@@ -96,16 +98,36 @@ def context_content(context: Context, content: Mapping[str, Any]) -> dict[str, A
             }
             for name, chance in chances.items()
         },
+        "answerable": list(_answerable(context)),
+        "owners": _owned(context),
         "success": found,
         "products": [
             {**one, "way": name, **{key: one[key] * chance for key in ("maximum", "average")}}
             for name, chance in chances.items()
             for one in found
         ],
-        "attacks": list(_attack_products(content.get("attacks"), max(chances.values()))),
+        "attacks": list(_attack_products(content.get("attacks"), chances[likeliest])),
         "thresholds": thresholds,
-        "verdict": _verdict(thresholds, context, decided_by or known, reason, max(chances.values())),
+        "verdict": _verdict(thresholds, context, decided_by or known, reason, (likeliest, chances[likeliest])),
     }
+
+
+def _answerable(context: Context) -> Iterator[str]:
+    """Say who stands for what, beside the assumptions."""
+    if context.author is not None:
+        yield f"{context.author.name}, {context.author.role}: what is said of the recipient, on {context.author.day}."
+    if context.threshold is not None:
+        yield f"{context.threshold.owner}: the threshold of {percent(context.threshold.value, _DIGITS)}."
+    people = dict.fromkeys(f"{one.name}, {one.role}" for one in context.answers)
+    yield from (f"{one}: answers to what standards ask; the annex has them." for one in people)
+
+
+def _owned(context: Context) -> dict[str, list[str]]:
+    """Return which assumptions each owner states."""
+    found: dict[str, list[str]] = {}
+    for name, one in context.assumptions().items():
+        found.setdefault(one.owner, []).append(f"{name}, {percent(one.probability, _DIGITS)}")
+    return found
 
 
 def _worst(success: list[dict[str, Any]], view: str) -> dict[str, Any] | None:
@@ -190,9 +212,14 @@ def _compared(threshold: MadeFor, success: Mapping[str, Any] | None, chance: flo
 
 
 def _verdict(
-    thresholds: list[dict[str, Any]], context: Context, success: Mapping[str, Any] | None, reason: str, chance: float
+    thresholds: list[dict[str, Any]],
+    context: Context,
+    success: Mapping[str, Any] | None,
+    reason: str,
+    likeliest: tuple[str, float],
 ) -> dict[str, Any]:
     """Decide by the person most at risk: by the steward's own threshold, else by the usual one for such a recipient."""
+    way, chance = likeliest
     kinds = ("own", "public" if context.public else "named")
     decisive = next(
         one for kind in kinds for one in thresholds if (one["speaks_of"], one["quantity"]) == (kind, "maximum")
@@ -206,11 +233,12 @@ def _verdict(
     who = "A journalist who tries" if success["view"] == "journalist" else "Whoever tries"
     sentences = [
         f"For {name}, the risk {words} ({decisive['compared_with']}).",
-        f"{who} finds the person most at risk with a chance of {most}"
+        f"{who} finds the person most at risk with a chance of {most}."
         + (
-            "."
+            ""
             if context.public
-            else f"; multiplied with the attempt that is assumed it is {percent(success['maximum'] * chance, _DIGITS)}."
+            else f" The likeliest way to that, {way}, is assumed at {percent(chance, _DIGITS)}. Together that is "
+            f"{percent(success['maximum'] * chance, _DIGITS)}."
         ),
     ]
     return {
@@ -218,8 +246,8 @@ def _verdict(
         "threshold": decisive["name"],
         "sentences": [
             *sentences,
-            *_of_population(context),
             *_rests(decisive, chance),
+            *_of_population(context),
             *([_RECORDS] if success["counts"] == "records" else []),
         ],
     }
@@ -238,11 +266,12 @@ def _rests(decisive: Mapping[str, Any], chance: float) -> Iterator[str]:
     if largest is None:
         yield "This verdict rests on no assumption of how likely an attempt is."
     elif largest >= 1 - TOLERANCE:
-        yield "It would be kept even if somebody surely tries."
+        yield "The threshold would be kept even if somebody surely tries."
     else:
+        margin = "The verdict has no margin. " if chance <= largest < _MARGIN * chance else ""
         yield (
-            f"It is kept only while an attempt is at most {percent(largest, _DIGITS)} likely; assumed is "
-            f"{percent(chance, _DIGITS)}."
+            f"{margin}The threshold is kept only while an attempt is at most {percent(largest, _DIGITS)} likely; "
+            f"assumed is {percent(chance, _DIGITS)}. If somebody surely tries, it is exceeded."
         )
 
 
@@ -356,7 +385,12 @@ def _flat(value: Any, path: str = "") -> dict[str, str]:
 
 
 def _changes(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
+    old, new = ({path.partition(".")[0] for path in one} for one in (before, after))
+    yield from (f"the section {name} is new" for name in sorted(new - old) if name not in after)
     for path in dict.fromkeys((*before, *after)):
+        section = path.partition(".")[0]
+        if section not in old and section not in after:
+            continue
         if path not in after:
             yield f"{path} was taken away ({before[path]})"
         elif path not in before:

@@ -135,7 +135,7 @@ def make_task(
         for number, place in enumerate(order)
     ]
     _write_package(target, source, register[order.tolist()], persons, published.sensitive, sources)
-    content = {"people": [vars(one) for one in persons], "files": _hashes(target)}
+    content = {"people": [vars(one) for one in persons], "files": _hashes(target), "sources": sources}
     write_whole(key_file, json.dumps(content, indent=1, ensure_ascii=False) + "\n", PRIVATE)
     return (
         f"{counted(len(persons), 'person')} in {target}. Hand over the folder, and keep the key {key_file}.\n"
@@ -160,12 +160,20 @@ def _refuse(original: Table, folder: Path, key: Path, people: int) -> None:
                 else []
             ),
             *(
-                ["people have several records; a task can be made where each record is one person"]
-                if original.people is not None or original.repeated is not None
+                [
+                    "people may have several records; a task can be made where each record is one person. If it is, "
+                    "name the column that tells who is who: columns.person of the policy"
+                ]
+                if _may_repeat(original)
                 else []
             ),
         ],
     )
+
+
+def _may_repeat(table: Table) -> bool:
+    """Say whether somebody may have two records; a column of people in which nobody comes twice says no."""
+    return table.repeated is not None if table.people is None else len(np.unique(table.people)) < table.frame.height
 
 
 def _some(table: Table, count: int, seed: int | None) -> pl.DataFrame:
@@ -275,6 +283,7 @@ def score_answers(answers: str | Path, key: str | Path) -> dict[str, Any]:
         "in_data": sum(one.is_in_data for one in persons.values()),
         "rates": {name: rate.to_dict() for name, rate in rates.items()},
         "sentences": list(_sentences(persons, rates)),
+        "rules": f"Allowed were the release, the register without names, and: {content['sources']}.",
     }
 
 
@@ -282,7 +291,7 @@ def read_score(path: str | Path) -> dict[str, Any]:
     """Read what a score has written. Raises ``InputError`` when it is something else."""
     try:
         found = json.loads(read_regular_text(Path(path)))
-        assert {*found} == {"people", "in_data", "rates", "sentences"}
+        assert {*found} - {"rules"} == {"people", "in_data", "rates", "sentences"}
     except (OSError, ValueError, AssertionError, TypeError):
         raise InputError(f"{path}: is no result of sfumato evidence score") from None
     return dict(found)
@@ -295,7 +304,8 @@ def _is_same(path: Path, digest: str) -> bool:
 def _read_key(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(read_regular_text(path))
-        assert {*found} == {"people", "files"}
+        assert {*found} - {"sources"} == {"people", "files"}
+        found.setdefault("sources", "not recorded")
     except (OSError, ValueError, AssertionError, TypeError):
         raise InputError(f"{path}: is no key of a task; sfumato evidence task writes one") from None
     return dict(found)

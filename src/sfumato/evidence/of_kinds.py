@@ -139,6 +139,7 @@ def own_content(subject: OwnSubject, original: Any, wishes: ReportOptions) -> di
         "records": {"original": None if found is None else found.original, "published": subject.verification.records},
         "columns": _columns(subject),
         "others": None,
+        "dropped": [],
         "unprotected": [],
         "promises": promises_content(subject.verification, words),
         "uncovered": [str(each) for each in subject.verification.uncovered],
@@ -154,6 +155,7 @@ def own_content(subject: OwnSubject, original: Any, wishes: ReportOptions) -> di
         "utility": None,
         "described": [],
         "suppression": None,
+        "subgroups": [],
         "earlier": [],
         "limits": [*limits, *(found.notes if found else ())],
         "published_limits": limits,
@@ -195,7 +197,7 @@ def _columns(subject: OwnSubject) -> list[dict[str, Any]]:
             "name": name,
             "role": "sensitive" if name in hidden else "quasi-identifying",
             "treatment": "its link to a person is bounded as promised" if name in hidden else treatment,
-            **dict.fromkeys(("kind", "distinct", "levels")),
+            **dict.fromkeys(("kind", "distinct", "published", "levels")),
         }
         for name in dict.fromkeys(names)
     ]

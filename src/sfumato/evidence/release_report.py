@@ -100,8 +100,11 @@ class ReleaseReport:
         """
         content = self.to_dict(edition)
         drawings = {"losses": svg} if (svg := _losses(content["losses"])) else {}
-        points, counts = open_points(content), counts_in_words(content["standards"])
-        return render({**content, "open": points, "standards_in_words": counts}, drawings, "short.html")
+        counts, tried = counts_in_words(content["standards"]), content.get("intruder") or {"sentences": ()}
+        elsewhere = {counts, *tried["sentences"]}
+        said = [one for one in content["summary"] if one not in elsewhere]
+        points = {"open": open_points(content), "standards_in_words": counts, "summary": said}
+        return render({**content, **points}, drawings, "short.html")
 
     def save(
         self, path: str | Path, edition: Edition = "internal", *, overwrite: bool = False, short: bool = False
@@ -391,6 +394,8 @@ def public_edition(content: Mapping[str, Any]) -> dict[str, Any]:
         **counted,
         **dict.fromkeys(("attacks", "losses", "bound", "utility")),
         "described": [],
+        "dropped": [],
+        "subgroups": [],
         "suppression": _published_suppression(content["suppression"]),
         "earlier": [{key: one[key] for key in ("release", "holds")} for one in content["earlier"]],
         "policy": content["published_policy"],
@@ -465,8 +470,8 @@ def open_points(content: Mapping[str, Any]) -> list[str]:
         *(f"Column {one['name']!r}: {one['looks']}" for one in content.get("unprotected", ()) if one["looks"]),
         *([content["repeated"]] if "repeated" in content else []),
         *(
-            f"Attacks that {words}, and no promise allows it: {_names(found)}."
-            for words, verdict in (("succeed", "succeeds"), ("are undecided", "undecided"))
+            f"Attacks that {words} beyond any promise: {_names(found)}."
+            for words, verdict in (("succeed", "succeeds"), ("may succeed, for all that was tried,", "undecided"))
             if (found := [one for one in attacks["results"] if one["verdict"] == verdict and not _is_harmless(one)])
         ),
         *([f"Attacks that were not played: {', '.join(unplayed)}."] if (unplayed := attacks["unplayed"]) else []),
@@ -483,7 +488,16 @@ def open_points(content: Mapping[str, Any]) -> list[str]:
         ),
         *(["Nobody has said who gets the release, and how likely an attempt is."] if context is None else []),
         *([context["verdict"]["sentences"][0]] if context and context["verdict"]["outcome"] != "kept" else []),
+        *_unanswered(content.get("standards", ())),
     ]
+
+
+def _unanswered(standards: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Say how many questions nobody answers, and that nobody is named who should."""
+    asked = sum(len(one["questions"]) for one in standards)
+    counts = [f"{len(one['open'])} of {one['title'].partition(',')[0]}" for one in standards if one["open"]]
+    left = "Nobody is named who should, nor by when: whoever signs leaves them open. The annex lists each."
+    return [f"Of {asked:,} questions of standards nobody has answered {', '.join(counts)}. {left}"] if counts else []
 
 
 def _of_series(result: Mapping[str, Any]) -> bool:
@@ -603,7 +617,7 @@ def _attacks(attacks: Mapping[str, Any] | None) -> list[str]:
     if not beating:
         return [f"None of {sentence} is known to succeed{doubt}." if undecided else f"None of {sentence} succeeds."]
     beyond = [result for result in beating if not result["is_allowed"]]
-    more = f"; not within any promise: {_names(beyond)}" if beyond else ", all within what is promised"
+    more = f"; beyond any promise: {_names(beyond)}" if beyond else ", all within what is promised"
     return [f"{len(beating)} of {sentence} {'succeeds' if len(beating) == 1 else 'succeed'}{more}{doubt}."]
 
 

@@ -96,6 +96,7 @@ def standards_content(context: Context | None, content: _Content) -> list[dict[s
                 "title": standard.title,
                 "numbers": standard.numbers,
                 "counts": {status: states[status] for status in STATUSES},
+                "open": [entry["question"].partition(" ")[2] for entry in entries if entry["status"] == STATUSES[2]],
                 "questions": entries,
             }
         )

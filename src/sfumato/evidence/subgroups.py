@@ -53,6 +53,7 @@ class _SubgroupLoss:
     group: str
     records: int  # original records whose class can be told
     lost: float  # mean normalized certainty penalty of their values, in [0, 1]; of somebody who was left out, 1
+    found: float  # mean chance that one of them is found among the records of her class; of who was left out, 0
 
 
 def starred_shares(published: PublishedTable) -> dict[str, float]:
@@ -101,22 +102,26 @@ def subgroup_losses(
         return ()
     encoded = encode(original)
     placed = place_people(complete, original.frame, original.schema, recoding)
-    found = generalize_published(complete.data, encoded, recoding)
-    of_class = np.mean([cell_penalties(column)[column.per_class] for column in found.columns], axis=0)
+    classes = generalize_published(complete.data, encoded, recoding)
+    of_class = np.mean([cell_penalties(column)[column.per_class] for column in classes.columns], axis=0)
     firsts = first_records(placed.publication.class_of, len(placed.publication.sizes))
     # NOWHERE is the last place: what was left out has lost everything.
-    lost = np.append(of_class[found.class_of[firsts]], 1.0)
+    lost = np.append(of_class[classes.class_of[firsts]], 1.0)
     has_class = placed.class_of != SEVERAL
     lost_of = lost[placed.class_of[has_class]]
+    found_of = np.append(1 / placed.publication.sizes, 0.0)[placed.class_of[has_class]]
     losses = [
-        _SubgroupLoss(name, label, int(records), float(total / records))
+        _SubgroupLoss(name, label, int(records), float(total / records), float(found / records))
         for name, domain in domains_of(encoded).items()
         if name in published.quasi_identifying
         for bins in (coarse(domain, _GROUPS, _GROUPS),)
-        for label, records, total in zip(
+        for label, records, total, found in zip(
             _labels(domain, bins),
             np.bincount(bins.bin_of[domain.codes][has_class], minlength=bins.count + 1),
-            np.bincount(bins.bin_of[domain.codes][has_class], lost_of, minlength=bins.count + 1),
+            *(
+                np.bincount(bins.bin_of[domain.codes][has_class], weights, minlength=bins.count + 1)
+                for weights in (lost_of, found_of)
+            ),
             strict=True,
         )
         if records >= max(1, least)

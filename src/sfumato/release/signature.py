@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,16 +31,27 @@ PAYLOAD_TYPE = "application/vnd.in-toto+json"
 STATEMENT = "https://in-toto.io/Statement/v1"
 RELEASED, REVOKED = "urn:sfumato:release:v1", "urn:sfumato:revocation:v1"
 SIGNED = "signed with the given key, every file and no other"
+SHOWN = 16
+"""Letters of a key's id that people are shown."""
 _MOST = 16 << 20
 """Bytes that a statement may have."""
 
 
 @dataclass(frozen=True)
 class Envelope:
-    """A statement as ``signature.json`` holds it: `payload`, its bytes, and `signatures` by the id of their key."""
+    """A statement as ``signature.json`` holds it: `payload`, its bytes, and `signatures` by the id of their key.
+
+    `countersigned`: the statements of others about the same files.
+    """
 
     payload: bytes
     signatures: Mapping[str, bytes]
+    countersigned: tuple[Envelope, ...] = ()
+
+    @property
+    def statements(self) -> tuple[Envelope, ...]:
+        """The statement itself, and those of who countersigned."""
+        return (self, *self.countersigned)
 
     @property
     def digest(self) -> str:
@@ -71,7 +82,7 @@ class Envelope:
         return found
 
     def signed_by(self, key: Ed25519PublicKey) -> bool:
-        """Tell whether the signature of a key holds."""
+        """Tell whether the signature of a key over this statement holds."""
         from cryptography.exceptions import InvalidSignature
 
         try:
@@ -81,20 +92,27 @@ class Envelope:
         return True
 
     def to_json(self) -> str:
-        """Write it as DSSE says."""
+        """Write it as DSSE says; who countersigned stands in a field of its own, which others pass over."""
+        more = {"countersigned": [each._content() for each in self.countersigned]} if self.countersigned else {}
+        return json.dumps({**self._content(), **more}, indent=2) + "\n"
+
+    def _content(self) -> dict[str, Any]:
         signatures = [{"keyid": name, "sig": _base64(value)} for name, value in sorted(self.signatures.items())]
-        content = {"payloadType": PAYLOAD_TYPE, "payload": _base64(self.payload), "signatures": signatures}
-        return json.dumps(content, indent=2) + "\n"
+        return {"payloadType": PAYLOAD_TYPE, "payload": _base64(self.payload), "signatures": signatures}
+
+    @classmethod
+    def _of(cls, content: Mapping[str, Any], countersigned: tuple[Envelope, ...] = ()) -> Envelope:
+        if content["payloadType"] != PAYLOAD_TYPE:
+            raise ValueError
+        signatures = {str(each["keyid"]): _decoded(each["sig"]) for each in content["signatures"]}
+        return cls(_decoded(content["payload"]), signatures, countersigned)
 
     @classmethod
     def read(cls, path: Path) -> Envelope:
         """Read one. Raises ``VerificationError`` when the file is none."""
         try:
             content = unambiguous(read_regular(path, _MOST).decode("utf-8", errors="replace"))
-            if content["payloadType"] != PAYLOAD_TYPE:
-                raise ValueError
-            signatures = {str(each["keyid"]): _decoded(each["sig"]) for each in content["signatures"]}
-            return cls(_decoded(content["payload"]), signatures)
+            return cls._of(content, tuple(map(cls._of, content.get("countersigned", ()))))
         except OSError as error:
             raise VerificationError(f"{path.name}: cannot be read ({error.strerror or 'unknown reason'})") from None
         except (VerificationError, KeyError, RecursionError, TypeError, ValueError, binascii.Error):
@@ -108,7 +126,7 @@ def encoded(payload: bytes) -> bytes:
 
 
 def sign_folder(folder: Path, key: Path, *, by: str = "", promises: Sequence[str] = ()) -> Envelope:
-    """Sign a release folder that was recounted, or countersign the statement that lies there.
+    """Sign a release folder that was recounted; where a statement lies there, countersign with one of one's own.
 
     Parameters
     ----------
@@ -135,14 +153,14 @@ def sign_folder(folder: Path, key: Path, *, by: str = "", promises: Sequence[str
         raise InputError(problem)
     secret = _private_key(key)
     files, place = hashes_of_files(folder), folder / SIGNATURE
-    envelope = None
+    signed = _with_signature(Envelope(_statement(RELEASED, files, {"by": by, "promises": list(promises)}), {}), secret)
     if place.exists():
-        envelope = Envelope.read(place)
-        if envelope.subjects != files:
+        first = Envelope.read(place)
+        if any(each.subjects != files for each in first.statements):
             raise InputError(f"{SIGNATURE}: was signed over other files than lie here; take it away, and sign anew")
-    if envelope is None:
-        envelope = Envelope(_statement(RELEASED, files, {"by": by, "promises": list(promises)}), {})
-    signed = _with_signature(envelope, secret)
+        if _of_key(first, secret.public_key()) is not None:
+            raise InputError(f"{SIGNATURE}: is signed with this key; take it away to sign anew")
+        signed = replace(first, countersigned=(*first.countersigned, signed))
     write_whole(place, signed.to_json(), PUBLIC)
     return signed
 
@@ -152,8 +170,8 @@ def revoke(folder: Path, key: Path, out: Path, *, by: str = "") -> None:
     secret, place = _private_key(key), folder / SIGNATURE
     if not place.is_file():
         raise InputError(f"{folder}: holds no {SIGNATURE}; there is nothing to revoke")
-    signed = Envelope.read(place)
-    if not signed.signed_by(secret.public_key()):
+    signed = _of_key(Envelope.read(place), secret.public_key())
+    if signed is None:
         raise InputError(f"{folder}: was not signed with this key, which alone can revoke it")
     taken_back = Envelope(_statement(REVOKED, {SIGNATURE: signed.digest}, {"by": by}), {})
     try:
@@ -212,33 +230,52 @@ def signature_checks(folder: Path, key: Path | None, revocations: Path | None) -
     if key is None:
         if not place.exists():
             return ()
-        detail = "give it with --key; revocation: not checked"
+        try:
+            claims = "".join(f"claimed by {each}; " for each in _claims(Envelope.read(place)))
+        except VerificationError:
+            claims = ""
+        detail = f"{claims}give it with --key; revocation: not checked"
         return (Check(UNCHECKED, Outcome.UNDECIDABLE, detail=detail, required=False),)
     public = _public_key(key)
     if not place.exists():
         return (Check(SIGNED, Outcome.BROKEN, detail=f"there is no {SIGNATURE}"),)
     try:
         envelope = Envelope.read(place)
-        problems = list(_problems(envelope, folder, public))
-        predicate = envelope.statement.get("predicate")
+        own = _of_key(envelope, public)
+        problems = list(_problems(own, folder))
     except VerificationError as error:
         return (Check(SIGNED, Outcome.BROKEN, detail="; ".join(error.problems)),)
-    if problems:
+    if own is None or problems:
         return (Check(SIGNED, Outcome.BROKEN, detail="; ".join(problems)),)
     if revocations is None:
         detail = "revocation: not checked"
-    elif is_revoked(envelope, public, revocations):
+    elif is_revoked(own, public, revocations):
         return (Check(SIGNED, Outcome.BROKEN, detail="its key has revoked it"),)
     else:
         detail = "not revoked by what was given"
-    by = predicate.get("by") if isinstance(predicate, dict) else None
-    others = len(envelope.signatures) - 1
-    more = f"; {others} more signed, whose keys were not checked" if others else ""
-    return (Check(SIGNED, Outcome.HOLDS, detail=f"{f'claimed by {by}; ' if by else ''}{detail}{more}"),)
+    others = [each for each in _claims(envelope) if each not in _claims(own)[:1]]
+    more = f"; {' and '.join(others)} signed, too, whose keys were not checked" if others else ""
+    return (Check(SIGNED, Outcome.HOLDS, detail=f"claimed by {_claims(own)[0]}; {detail}{more}"),)
 
 
-def _problems(envelope: Envelope, folder: Path, key: Ed25519PublicKey) -> Iterator[str]:
-    if not envelope.signed_by(key):
+def _of_key(envelope: Envelope, key: Ed25519PublicKey) -> Envelope | None:
+    """Return the statement that a key signed."""
+    return next((each for each in envelope.statements if each.signed_by(key)), None)
+
+
+def _claims(envelope: Envelope) -> list[str]:
+    """Say who claims to have signed, and the start of the key's id."""
+    found = []
+    for each in envelope.statements:
+        predicate = each.statement.get("predicate")
+        by = predicate.get("by") if isinstance(predicate, dict) else None
+        keys = ", ".join(name[:SHOWN] for name in sorted(each.signatures))
+        found.append(f"{by or 'nobody by name'} (key {keys})")
+    return found
+
+
+def _problems(envelope: Envelope | None, folder: Path) -> Iterator[str]:
+    if envelope is None:
         yield "it is not signed with this key, or the statement was changed"
         return
     if envelope.statement.get("predicateType") != RELEASED:

@@ -271,6 +271,7 @@ def _table(
         assignment.passing,
         orders,
         getattr(source, "value_codes", {}),
+        tuple(name for name in header.names if name not in assignment.schema.roles) if schema.others == "drop" else (),
     )
 
 

@@ -53,6 +53,8 @@ class Table:
         What a steward should hear of how values were read, without any of them.
     passing : frozenset of str
         Insensitive columns to which nobody gave that role: those of ``others="keep"``.
+    dropped : tuple of str
+        Columns of the source that ``others="drop"`` left out.
     orders : mapping of str to tuple of str
         The order of the categories of those columns for which a frame declares one.
     codes : mapping of str to mapping of str to int
@@ -80,6 +82,7 @@ class Table:
     passing: frozenset[str] = frozenset()
     orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     codes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    dropped: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check frame, roles and kinds against each other."""
