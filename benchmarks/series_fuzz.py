@@ -43,7 +43,7 @@ from benchmarks.series_recount import (
     people_left,
     rows_of,
 )
-from sfumato.kernels import choice
+from sfumato.kernels import jit
 from sfumato.numbers import counted
 from sfumato.progress import silent
 from sfumato.series.ledger import ledger_kept
@@ -407,5 +407,5 @@ def _tell(fuzz: Fuzz, number: int) -> None:
 if __name__ == "__main__":
     # What is loaded stays; looking through it again and again would take a tenth of the time.
     gc.freeze()
-    with choice.always("compiled"), patch.multiple("sfumato.series.step", _recount=Mock(), _attest=Mock()):
+    with jit.always("compiled"), patch.multiple("sfumato.series.step", _recount=Mock(), _attest=Mock()):
         sys.exit(main())

@@ -15,8 +15,12 @@ Names are loaded at first use, so that ``import sfumato`` and ``sfumato --help``
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from importlib import import_module
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 
@@ -48,3 +52,20 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+class _FormerModules:
+    """What looks for a module of the last version after everybody else has."""
+
+    @staticmethod
+    def find_spec(
+        fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not fullname.startswith(f"{__name__}."):
+            return None
+        from sfumato.former_names import former_module
+
+        return former_module(fullname)
+
+
+sys.meta_path.append(_FormerModules)

@@ -98,9 +98,9 @@ from sfumato.release.release import Release as Release
 from sfumato.release.search import search_lattice as search_lattice
 from sfumato.release.verify import verify as verify
 from sfumato.series.series import Series as Series
-from sfumato.table.layout import Reading as Reading
 from sfumato.table.raw_table import open_table as open_table
 from sfumato.table.reading import read_table as read_table
 from sfumato.table.schema import Attribute as Attribute
 from sfumato.table.schema import Schema as Schema
+from sfumato.table.sources.protocol import Reading as Reading
 from sfumato.table.table import Table as Table

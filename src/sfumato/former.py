@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypedDict, TypeVar
 
-from sfumato.table.layout import Reading
+from sfumato.table.sources.protocol import Reading
 
 Value = TypeVar("Value")
 _HOME = str(Path(__file__).parent)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from examples import examples
 from naive import fingerprints as naive
 from sfumato.classes import people as module
-from sfumato.classes.people import fingerprints
+from sfumato.classes.statistics import fingerprints
 
 ROWS = st.lists(
     st.tuples(st.integers(-1, 3), st.integers(0, 6), st.integers(0, 5), st.integers(0, 3)), min_size=1, max_size=40

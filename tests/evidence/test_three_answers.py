@@ -138,6 +138,10 @@ def test_a_file_of_another_program_gets_the_same_answers(tmp_path):
     assert made[31].content["risk"]["before"] != made[38].content["risk"]["before"]
     assert made[31].to_dict("public") == made[38].to_dict("public")
     assert made[31].html("public") == made[38].html("public")
+    said = "Nobody promises anything of this file. Recounted from it, it keeps what the policy asks: k-anonymity"
+    for edition in ("internal", "public"):
+        assert made[31].to_dict(edition)["summary"][0].startswith(said)
+        assert "This release promises" not in made[31].html(edition) + made[31].short_html(edition)
     # Nobody is told to recount a folder that is not there.
     assert "sfumato verify FOLDER" not in made[31].html() + made[31].short_html()
 

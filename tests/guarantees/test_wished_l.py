@@ -22,7 +22,7 @@ from guarantees.combinations import SETTINGS
 from kernels.test_predicates import judged
 from models.small_tables import Column, encode, members, memberships
 from sfumato.anonymizers import ANONYMIZERS
-from sfumato.classes.people import statistics_of
+from sfumato.classes.statistics import statistics_of
 from sfumato.cli.app import app
 from sfumato.models.compiled import compile_rules
 from sfumato.table.folding import fold

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from sfumato.hierarchy.specification import number_of, text_of, value_text
+from sfumato.hierarchy.tree import number_of, text_of, value_text
 from sfumato.table import schema
 
 SERIES = st.one_of(

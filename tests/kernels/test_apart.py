@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from examples import examples
 from models.small_tables import Column, encode
-from sfumato.classes.people import statistics_of
-from sfumato.classes.statistics import as_one_class
+from sfumato.classes.statistics import as_one_class, statistics_of
 from sfumato.kernels.full_domain import judge_classes
 from sfumato.kernels.predicates import holds
 from sfumato.models.compiled import CompiledRules, compile_rules, renumber_places

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.kernels import choice
+from sfumato.kernels import jit
 
 RECORDS = 150
 
@@ -61,7 +61,7 @@ PEOPLES = [
 def test_both_ways_publish_the_same_of_people(stays, name, models):
     frames = []
     for way in ("interpreted", "compiled"):
-        with choice.always(way):
+        with jit.always(way):
             frames.append(sf.anonymize(stays, models, anonymizer=WAYS[name][0](), seed=3).data)
     assert frames[0].equals(frames[1])
 
@@ -74,7 +74,7 @@ def test_both_ways_judge_rows_apart_alike(stays, name):
     anonymizer = {"optimal": sf.Optimal(), "datafly": sf.Datafly()}[name]
     frames = []
     for way in ("interpreted", "compiled"):
-        with choice.always(way):
+        with jit.always(way):
             frames.append(
                 sf.anonymize(
                     sf.read_table(stays.frame.with_columns(who=pl.Series(range(RECORDS)) // 3), schema),
@@ -91,7 +91,7 @@ def test_both_ways_cut_rows_apart_alike(stays):
     table = sf.read_table(stays.frame.with_columns(who=pl.Series(range(RECORDS)) // 3), schema)
     frames = []
     for way in ("interpreted", "compiled"):
-        with choice.always(way):
+        with jit.always(way):
             models = [sf.KAnonymity(3), sf.EntropyLDiversity(1.5)]
             frames.append(sf.anonymize(table, models, people=sf.People(rows="apart"), seed=3).data)
     assert frames[0].equals(frames[1])
@@ -99,7 +99,7 @@ def test_both_ways_cut_rows_apart_alike(stays):
 
 def published(table, name, way):
     make, models = WAYS[name]
-    with choice.always(way):
+    with jit.always(way):
         release = sf.anonymize(table, models, anonymizer=make(), seed=3)
     return repr(release.report), [
         value for value in vars(release.published).values() if isinstance(value, pl.DataFrame)
@@ -120,7 +120,7 @@ def test_both_ways_publish_the_same(table, name):
 def test_both_ways_find_the_same_risk(table):
     found = []
     for way in ("interpreted", "compiled"):
-        with choice.always(way):
+        with jit.always(way):
             found.append(str(sf.risk(table)))
     assert found[0] == found[1]
 
@@ -141,7 +141,7 @@ def loaded_by(*words):
 
 
 def test_commands_load_what_they_use(table, tmp_path):
-    with choice.always("interpreted"):
+    with jit.always("interpreted"):
         sf.anonymize(table, sf.KAnonymity(3), seed=1).save(tmp_path / "release")
     assert loaded_by("--help") == "[]"
     assert loaded_by("verify", tmp_path / "release") == "[]"

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfumato.kernels import choice
+from sfumato.kernels import jit
 from sfumato.kernels.predicates import PROBABILISTIC, RuleArrays
 from sfumato.kernels.slices.groups import SlicingArrays
 from sfumato.kernels.slices.search import vector_holds
 
-KERNELS = Path(choice.__file__).parent
+KERNELS = Path(jit.__file__).parent
 MAKERS = {"kernel", "linear", "sized", "inlined", "borrowing"}
 RAISING = {"log", "log2", "sqrt"}  # of math
 PROOFS = ("# never ", "# of numpy")
@@ -92,7 +92,7 @@ def nothing(dtype, *shape):
 
 
 # Where numba is switched off there is one way only.
-@pytest.mark.parametrize("way", ["interpreted"] if choice.setting() == "interpreted" else ["interpreted", "compiled"])
+@pytest.mark.parametrize("way", ["interpreted"] if jit.setting() == "interpreted" else ["interpreted", "compiled"])
 def test_a_vector_without_any_value_keeps_no_rule(way):
     rules = RuleArrays(
         codes=np.array([PROBABILISTIC]), attributes=np.zeros(1, np.int64), first=np.array([2.0]), second=np.zeros(1),
@@ -100,5 +100,5 @@ def test_a_vector_without_any_value_keeps_no_rule(way):
         parents=nothing(np.int64), weights=nothing(float), scratch_size=0,
     )  # fmt: skip
     slicing = SlicingArrays(nothing(np.int32, 1, 1), -np.ones(1, np.int64), nothing(np.int32, 1, 1), rules, np.ones(1))
-    with choice.always(way):
+    with jit.always(way):
         assert not vector_holds(nothing(float), slicing, 0.0, nothing(float))

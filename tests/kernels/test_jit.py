@@ -11,19 +11,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfumato.kernels import beside, choice
+from sfumato.kernels import beside, jit
 from sfumato.kernels import store as stores
 from sfumato.kernels.bits import how_many, lowest
 from sfumato.kernels.grouping import column_maxima, first_records
 
-SOURCE = Path(choice.__file__).parents[2]
+SOURCE = Path(jit.__file__).parents[2]
 CODES = np.arange(12, dtype=np.uint16).reshape(4, 3)
 
 COMPILE = """
 import json, logging, sys
 logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
 import numpy as np
-from sfumato.kernels.choice import TAKEN
+from sfumato.kernels.jit import TAKEN
 from sfumato.kernels.grouping import first_records
 found = first_records(np.array([0, 1, 0, 2], np.int32), 3)
 print(json.dumps([found.tolist(), sorted(TAKEN.read), sorted(TAKEN.compiled)]))
@@ -219,7 +219,7 @@ def test_the_store_is_asked_by_the_types_of_a_call():
 
 @pytest.mark.parametrize("way", ["interpreted", "compiled"])
 def test_a_kernel_returns_the_same_types_either_way(way):
-    with choice.always(way):
+    with jit.always(way):
         maxima = column_maxima(CODES)
         assert (maxima.tolist(), maxima.dtype) == ([9, 10, 11], np.int64)
         assert column_maxima(codes=CODES).tolist() == [9, 10, 11]
@@ -236,7 +236,7 @@ def test_a_float_is_divided_by_zero_either_way():
         return one / other
 
     for way in ("interpreted", "compiled"):
-        with choice.always(way):
+        with jit.always(way):
             assert ratio(1.0, 0.0) == np.inf
             assert np.isnan(ratio(0.0, 0.0))
 
@@ -251,14 +251,14 @@ def a_kernel(**settings):
 
 
 def decided(kernel, records=4, *, monkeypatch, kept=False):
-    monkeypatch.setattr(choice, "TAKEN", choice.Taken({}, {}, {}))
-    monkeypatch.setattr(choice, "is_kept", lambda *_: kept)
-    monkeypatch.setattr(choice, "_from_environment", lambda: "auto")
-    monkeypatch.setattr(choice, "_forced", [])
+    monkeypatch.setattr(jit, "TAKEN", jit.Taken({}, {}, {}))
+    monkeypatch.setattr(jit, "is_kept", lambda *_: kept)
+    monkeypatch.setattr(jit, "_from_environment", lambda: "auto")
+    monkeypatch.setattr(jit, "_forced", [])
     taken = []
-    monkeypatch.setattr(choice, "_compiled", lambda *_: lambda *__: taken.append("compiled"))
-    monkeypatch.setattr(choice, "_watched", lambda *_: taken.append("interpreted"))
-    choice.run(kernel, (np.zeros(records, np.int32), 1))
+    monkeypatch.setattr(jit, "_compiled", lambda *_: lambda *__: taken.append("compiled"))
+    monkeypatch.setattr(jit, "_watched", lambda *_: taken.append("interpreted"))
+    jit.run(kernel, (np.zeros(records, np.int32), 1))
     return taken[0]
 
 
@@ -268,11 +268,11 @@ def test_small_jobs_run_as_written_and_large_ones_compiled(monkeypatch):
 
 
 def test_code_that_is_there_is_taken_for_smaller_jobs_but_not_for_the_smallest(monkeypatch):
-    middle = int((choice.LOADING + 2 * choice.READING) / choice.STEP)
+    middle = int((jit.LOADING + 2 * jit.READING) / jit.STEP)
     assert decided(a_kernel(), middle, monkeypatch=monkeypatch, kept=True) == "compiled"
     monkeypatch.setitem(sys.modules, "numba", np)
     assert decided(a_kernel(), 1000, monkeypatch=monkeypatch, kept=True) == "interpreted"
-    monkeypatch.setattr(choice, "compiling_seconds", lambda _: 100.0)
+    monkeypatch.setattr(jit, "compiling_seconds", lambda _: 100.0)
     assert decided(a_kernel(), middle, monkeypatch=monkeypatch) == "interpreted"
 
 
@@ -286,13 +286,13 @@ def test_a_kernel_may_say_how_long_it_takes(monkeypatch):
 
 
 def test_a_kernel_of_numbers_alone_can_be_called_for_long(monkeypatch):
-    monkeypatch.setattr(choice, "_from_environment", lambda: "auto")
-    monkeypatch.setattr(choice, "TAKEN", choice.Taken({}, {}, {}))
+    monkeypatch.setattr(jit, "_from_environment", lambda: "auto")
+    monkeypatch.setattr(jit, "TAKEN", jit.Taken({}, {}, {}))
     kernel = lowest
     types = stores.described((np.uint64(8),))
     for _ in range(2):
         assert kernel(np.uint64(8)) == 3
-        choice.TAKEN.interpreted.get((kernel, types), choice.Account()).seconds += 0.01
+        jit.TAKEN.interpreted.get((kernel, types), jit.Account()).seconds += 0.01
 
 
 # beside the work
@@ -342,9 +342,9 @@ def test_nothing_starts_beside_in_tests_on_build_machines_or_where_it_is_not_wis
 
 
 def test_what_is_handed_over_holds_names_and_types_alone(monkeypatch):
-    monkeypatch.setattr(choice, "is_kept", lambda *_: False)
+    monkeypatch.setattr(jit, "is_kept", lambda *_: False)
     types = stores.described((np.array([7, 7, 7], np.int32), 1))
-    monkeypatch.setattr(choice, "TAKEN", choice.Taken({(first_records, types): choice.Account(1.0, 3.0)}, {}, {}))
+    monkeypatch.setattr(jit, "TAKEN", jit.Taken({(first_records, types): jit.Account(1.0, 3.0)}, {}, {}))
     assert beside.wanted() == [
         ("sfumato.kernels.grouping", "first_records", '[["array","int32",1,"C",true],["int64"]]')
     ]

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from sfumato.classes.statistics import ClassStatistics, SensitiveCounts
 from sfumato.kernels.predicates import K_ANONYMITY, PROBABILISTIC
-from sfumato.models.protocol import Achieved, Rule, at_least
+from sfumato.models.protocol import Achieved, Rule, SensitiveModel, at_least
 from sfumato.models.reference import largest_counts
-from sfumato.models.sensitive import SensitiveModel
 from sfumato.options import Limit
 
 

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from sfumato.classes.statistics import ClassStatistics, class_statistics
 from sfumato.models import MODELS, promisable
-from sfumato.models.protocol import TRAITS, says
-from sfumato.models.sensitive import WholeTableModel
+from sfumato.models.protocol import TRAITS, WholeTableModel, says
 from sfumato.table.encoding import encode
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Schema

@@ -20,11 +20,10 @@ from models.small_tables import HIERARCHY, TREE, Column, encode, members, member
 from naive import models as naive
 from sfumato.anonymizers.full_domain.optimal import Optimal
 from sfumato.anonymizers.protocol import Problem
-from sfumato.classes.people import statistics_of as counted_classes
+from sfumato.classes.statistics import statistics_of as counted_classes
 from sfumato.kernels.predicates import holds
 from sfumato.models.compiled import compile_rules
-from sfumato.models.protocol import PrivacyModel
-from sfumato.models.sensitive import compared_with_original
+from sfumato.models.protocol import PrivacyModel, compared_with_original
 from sfumato.policy.policy import Policy
 from sfumato.table import encoding
 from sfumato.table.schema import Kind

@@ -270,7 +270,7 @@ def test_other_mistakes_are_sentences():
 
 
 def test_too_many_sets_are_said(monkeypatch, release, folder):
-    monkeypatch.setattr("sfumato.classes.people.MOST_SUBSETS", 10)
+    monkeypatch.setattr("sfumato.classes.statistics.MOST_SUBSETS", 10)
     found = sf.verify(folder)
     assert not found.ok
     assert "not verifiable from the release: fingerprints" in str(found)

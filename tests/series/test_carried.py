@@ -12,7 +12,7 @@ import pytest
 
 import sfumato as sf
 from series.tables import SCHEMA, people, rows_of, write_csv
-from sfumato.kernels import choice
+from sfumato.kernels import jit
 from sfumato.kernels.series import flows
 from sfumato.published import PublishedTable
 from sfumato.published.checks.recount import recount
@@ -33,7 +33,7 @@ def as_bytes(lines: list[str]) -> np.ndarray:
 def test_records_are_moved_whole(way: str) -> None:
     draw = np.random.default_rng(1)
     older, newer = as_bytes(OLDER), as_bytes(NEWER)
-    with choice.always(way):
+    with jit.always(way):
         for _ in range(20):
             is_new = draw.permutation(5) >= 3
             sides = iter(OLDER), iter(NEWER)

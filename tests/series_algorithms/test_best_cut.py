@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.kernels import choice
+from sfumato.kernels import jit
 from sfumato.kernels.series.growing import (
     MOST_MOVED,
     ChainArrays,
@@ -197,7 +197,7 @@ def test_the_best_cut_is_that_of_a_plain_search(way):
         kernels = PeopleArrays(
             codes, np.zeros((people, 0), np.int64), HistoryArrays(group_of, value_of, left, 2), known, rules, smallest
         )
-        with choice.always(way):
+        with jit.always(way):
             found = best_cut(kernels, axes_of(table.attributes), right)
             whole = people * loss_of(codes, np.ones(people, dtype=np.bool_), axes_of(table.attributes))
         assert whole == pytest.approx(plain_loss(table, np.arange(people)))

@@ -10,7 +10,7 @@ import pytest
 import sfumato as sf
 from naive.release_worlds import pair_counts
 from sfumato.errors import InputError, PolicyError
-from sfumato.kernels import choice
+from sfumato.kernels import jit
 from sfumato.series.grow_moves import GrownClasses, Roster, grow, tight_boxes
 from sfumato.series.recount import Boxes, Released, SensitiveValues, recount_pair
 from sfumato.table.encoding import encode
@@ -96,7 +96,7 @@ def below(series, older, newer, k):
 @pytest.mark.parametrize("number", [60, pytest.param(5000, marks=pytest.mark.slow)])
 def test_nobody_is_left_with_fewer_than_k_rows_in_any_world(number):
     draw, mixed, waited = np.random.default_rng(number), 0, 0
-    with choice.always("interpreted"):
+    with jit.always("interpreted"):
         for _ in range(number):
             sizes = np.cumsum([int(draw.integers(2, 5)), int(draw.integers(1, 4)), int(draw.integers(1, 4))]).tolist()
             frame = drawn(draw, sizes[-1], int(draw.integers(1, 4)))
@@ -207,7 +207,7 @@ def test_folders_suffice_where_nothing_else_is_published(frame):
 def test_same_compiled(frame):
     seen = []
     for way in ("interpreted", "compiled"):
-        with choice.always(way):
+        with jit.always(way):
             seen.append(played(frame[:260], [100, 160, 260], MODELS).classes)
     assert np.array_equal(*seen)
 

@@ -9,7 +9,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError
-from sfumato.kernels import choice
+from sfumato.kernels import jit
 from sfumato.kernels.series.exchanging import class_losses
 from sfumato.kernels.series.growing import loss_of
 from sfumato.series import invariant_making
@@ -117,7 +117,7 @@ def months(draw, m, values, size, number):
 def test_every_release_is_unique_and_signatures_stay(from_, monkeypatch):
     monkeypatch.setattr(invariant_making, "FREELY_FROM", from_)
     draw = np.random.default_rng(6)
-    with choice.always("interpreted"):
+    with jit.always("interpreted"):
         for _ in range(30):
             m = int(draw.integers(2, 5))
             kept = {}
@@ -166,7 +166,7 @@ def possible(series, people):
 def test_no_value_is_known_above_one_in_m_over_all_worlds(number, from_, monkeypatch):
     monkeypatch.setattr(invariant_making, "FREELY_FROM", from_)
     draw, seen, fakes = np.random.default_rng(number), 0, 0
-    with choice.always("interpreted"):
+    with jit.always("interpreted"):
         for _ in range(number):
             m = int(draw.integers(2, 4))
             series = []
@@ -188,7 +188,7 @@ def test_no_value_is_known_above_one_in_m_over_all_worlds(number, from_, monkeyp
 @pytest.mark.parametrize(("values", "m"), [(3, 2), (3, 3), (5, 2), (5, 3), (8, 2), (8, 3)])
 def test_newcomers_who_are_eligible_are_all_published(values, m):
     draw = np.random.default_rng(values + m)
-    with choice.always("interpreted"):
+    with jit.always("interpreted"):
         for _ in range(40):
             value_of = draw.integers(0, values, int(draw.integers(m, 30)))
             if m * np.bincount(value_of).max() <= len(value_of):

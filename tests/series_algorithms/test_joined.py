@@ -5,7 +5,7 @@ import pytest
 
 from naive.release_worlds import joint_counts
 from series_algorithms.small_releases import labelled, released
-from sfumato.kernels import choice
+from sfumato.kernels import jit
 from sfumato.series.recount import (
     Chains,
     any_month,
@@ -35,7 +35,7 @@ def drawn_series(draw, months=3):
 def test_no_more_is_counted_than_worlds_of_all_releases_leave():
     """Whoever has a history is left at least so many rows at once; where chains break, nothing is said."""
     draw, said, broken = np.random.default_rng(7), 0, 0
-    with choice.always("interpreted"):
+    with jit.always("interpreted"):
         for _ in range(500):
             series, classes = drawn_series(draw)
             releases = [released(*each, sets={1}) for each in series]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.errors import InputError
-from sfumato.kernels import choice
+from sfumato.kernels import jit
 from sfumato.series.recount import Boxes, meeting
 
 MEMBERS = {1: 70, 3: 9}
@@ -41,7 +41,7 @@ def plain(older: Boxes, newer: Boxes) -> list[tuple[int, int]]:
 def test_pairs_are_those_of_a_look_at_all(way: str, counts: tuple[int, ...]) -> None:
     draw = np.random.default_rng(3)
     found = 0
-    with choice.always(way):
+    with jit.always(way):
         for count in counts:
             older, newer = drawn(count, draw), drawn(count + 3, draw)
             pairs = [(int(one), int(other)) for one, other in zip(*meeting(older, newer), strict=True)]

@@ -8,7 +8,7 @@ import pytest
 from naive.release_worlds import pair_counts, pair_worlds
 from series_algorithms.small_releases import drawn_series, released
 from sfumato.errors import InputError
-from sfumato.kernels import choice
+from sfumato.kernels import jit
 from sfumato.series.recount import Boxes, meeting, recount_pair
 
 SERIES = 1500
@@ -28,7 +28,7 @@ def counted(found):
 def test_counts_are_those_of_all_worlds(nested):
     draw = np.random.default_rng(5)
     flows = 0
-    with choice.always("interpreted"):
+    with jit.always("interpreted"):
         for _ in range(SERIES):
             older, newer, ranged, width = drawn_series(draw, nested)
             sets = set(range(width)) - ranged
@@ -46,7 +46,7 @@ def test_same_compiled():
     series = [pair for pair in series if pair_counts(*pair)]
     seen = []
     for way in ("interpreted", "compiled"):
-        with choice.always(way):
+        with jit.always(way):
             seen.append([counted(recount_pair(*(released(*each) for each in pair))) for pair in series])
     assert seen[0] == seen[1]
 
@@ -128,7 +128,7 @@ def test_what_somebody_finds_who_knows_everybody():
 def test_a_coarser_newer_release_never_leaves_fewer_rows():
     """Merging two newer classes: what the paper's search relies on."""
     draw, tried = np.random.default_rng(12), 0
-    with choice.always("interpreted"):
+    with jit.always("interpreted"):
         for _ in range(400):
             older, (rows, boxes), *_ = drawn_series(draw, bool(draw.integers(0, 2)))
             if len(boxes) < 2:

@@ -11,7 +11,7 @@ from naive.release_worlds import history_counts
 from series_algorithms.recount_several import recount_series
 from series_algorithms.small_releases import labelled, released
 from sfumato.errors import PolicyError
-from sfumato.kernels import choice
+from sfumato.kernels import jit
 from sfumato.series.recount import SensitiveValues, check_models, holds_on
 from sfumato.table.encoding import encode
 
@@ -43,7 +43,7 @@ def histories_of(found):
 @pytest.mark.parametrize("nested", [True, False])
 def test_histories_leave_what_all_worlds_leave(nested):
     draw, exact = np.random.default_rng(3), 0
-    with choice.always("interpreted"):
+    with jit.always("interpreted"):
         for _ in range(400):
             series = drawn_series(draw, nested)
             found = recount_series([released(*each) for each in series])

@@ -6,7 +6,7 @@ import numpy as np
 
 from naive.release_worlds import pair_counts
 from series_algorithms.small_releases import drawn_series, released
-from sfumato.kernels import choice
+from sfumato.kernels import jit
 from sfumato.series.recount import intersect, subtract, trace
 
 
@@ -40,7 +40,7 @@ def test_difference_shows_the_newcomers_of_a_class():
 
 def test_rows_are_traced_as_in_all_worlds():
     draw = np.random.default_rng(2)
-    with choice.always("interpreted"):
+    with jit.always("interpreted"):
         for _ in range(200):
             older, newer, ranged, width = drawn_series(draw, False)
             sets = set(range(width)) - ranged

@@ -17,8 +17,7 @@ from models.small_tables import CASES, Column, encode, members, memberships
 from naive import people as twins
 from sfumato.anonymizers.feasibility import balanced_records
 from sfumato.anonymizers.protocol import Problem
-from sfumato.classes.people import counted_people, statistics_of
-from sfumato.classes.statistics import ClassStatistics
+from sfumato.classes.statistics import ClassStatistics, counted_people, statistics_of
 from sfumato.models.compiled import compile_rules
 from sfumato.models.protocol import PrivacyModel
 from sfumato.table.encoding import EncodedTable

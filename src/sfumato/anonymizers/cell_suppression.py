@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition, Regions, distinct_records, group_records
-from sfumato.classes.people import statistics_of
+from sfumato.classes.statistics import statistics_of
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.starring import (

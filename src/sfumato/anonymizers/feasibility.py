@@ -10,13 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.partition import Partition
-from sfumato.classes.people import statistics_of
-from sfumato.classes.statistics import ClassStatistics
+from sfumato.classes.statistics import ClassStatistics, statistics_of
 from sfumato.errors import UnsatisfiableError, raise_all
 from sfumato.kernels.predicates import GUARDED, RuleArrays
 from sfumato.models.compiled import CompiledRules, compile_rules, rules_of
-from sfumato.models.protocol import TOLERANCE, TRAITS, PrivacyModel, least_class_size, of_population, ruled, smallest
-from sfumato.models.sensitive import WholeTableModel
+from sfumato.models.protocol import (
+    TOLERANCE,
+    TRAITS,
+    PrivacyModel,
+    WholeTableModel,
+    least_class_size,
+    of_population,
+    ruled,
+    smallest,
+)
 from sfumato.numbers import counted
 from sfumato.parallel import OnceForEach
 from sfumato.progress import Progress, silent

@@ -20,7 +20,7 @@ from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
 from sfumato.anonymizers.layout import Records, lay_out_records, space_of
 from sfumato.anonymizers.protocol import Problem, Progress, SolvesParts, silent
 from sfumato.classes.partition import Partition, group_records
-from sfumato.classes.people import statistics_of
+from sfumato.classes.statistics import statistics_of
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.kernels.mondrian.cuts import Options
 from sfumato.kernels.mondrian.mondrian import classes_hold, partition_range

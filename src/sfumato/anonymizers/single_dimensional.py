@@ -26,7 +26,7 @@ from sfumato.anonymizers.layout import Records, lay_out_records, space_of
 from sfumato.anonymizers.parts import least_loss_solution
 from sfumato.anonymizers.protocol import ModelsApart, Problem
 from sfumato.classes.partition import Partition, Regions, group_records
-from sfumato.classes.people import statistics_of
+from sfumato.classes.statistics import statistics_of
 from sfumato.hierarchy.tree import Hierarchy, Level
 from sfumato.kernels.global_cuts.global_cuts import (
     BEST,

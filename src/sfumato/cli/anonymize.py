@@ -406,8 +406,8 @@ def _release(
     from sfumato.cli.review import with_one_line
     from sfumato.release.anonymize import anonymize as make_release
     from sfumato.release.task import passing_notes, with_open_findings
-    from sfumato.table.layout import Reading
     from sfumato.table.reading import read_table
+    from sfumato.table.sources.protocol import Reading
 
     _check_seed(method.seed)
     with progress_bar(quiet=quiet) as progress:

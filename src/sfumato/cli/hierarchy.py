@@ -32,9 +32,9 @@ def hierarchy(
     from sfumato.policy.mistakes import KeyPath
     from sfumato.policy.parts import Source
     from sfumato.table.identification import hint
-    from sfumato.table.layout import Reading
     from sfumato.table.reading import read_table
     from sfumato.table.schema import Attribute, Kind, Schema
+    from sfumato.table.sources.protocol import Reading
 
     if out is not None and out.exists() and not overwrite:
         raise InputError(f"{out}: already exists; name another file or add --overwrite")

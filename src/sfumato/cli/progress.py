@@ -159,7 +159,7 @@ class _Lines:
 
 def say_json(result: dict[str, Any]) -> None:
     """Print a result as JSON, with how the kernels ran: for the steward, never part of a release."""
-    from sfumato.kernels.choice import TAKEN
+    from sfumato.kernels.jit import TAKEN
 
     say(json.dumps({**result, "kernels": TAKEN.to_dict()}, indent=2))
 

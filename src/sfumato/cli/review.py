@@ -147,8 +147,8 @@ def in_one_line(*, is_settled: bool = False) -> Iterator[None]:
 
 def _reviewed(table: str, how: tuple[Schema | None, dict[str, Any]], *, quiet: bool) -> Review:
     from sfumato.findings.review import review as review_table
-    from sfumato.table.layout import Reading
     from sfumato.table.raw_table import open_table
+    from sfumato.table.sources.protocol import Reading
 
     schema, source = how
     with progress_bar(quiet=quiet) as progress:

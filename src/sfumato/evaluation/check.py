@@ -15,8 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.people import counted_people
-from sfumato.classes.statistics import ClassStatistics, SensitiveCounts, class_statistics
+from sfumato.classes.statistics import ClassStatistics, SensitiveCounts, class_statistics, counted_people
 from sfumato.errors import InputError, PolicyError, SchemaError, raise_all
 from sfumato.evaluation.inputs import private_part
 from sfumato.evaluation.risk.adversaries import Adversary, Keys, PeopleAtRisk, keys_of, prosecutor
@@ -34,17 +33,16 @@ from sfumato.models import (
     RecursiveLDiversity,
     TCloseness,
 )
-from sfumato.models.protocol import TOLERANCE
-from sfumato.models.sensitive import SensitiveModel
+from sfumato.models.protocol import TOLERANCE, SensitiveModel
 from sfumato.models.t_closeness import distance_code
 from sfumato.notebook import card, notebook_table, paragraph
 from sfumato.numbers import counted, figure, percent
 from sfumato.progress import Progress, beating, shown, thread_count
 from sfumato.published.protocol import named
 from sfumato.table.encoding import encode
-from sfumato.table.layout import Reading
 from sfumato.table.reading import read_table, read_with
 from sfumato.table.schema import Attribute, Kind, Schema
+from sfumato.table.sources.protocol import Reading
 from sfumato.table.table import Table
 
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.errors import InputError, SfumatoError
-from sfumato.kernels.choice import TAKEN, always
+from sfumato.kernels.jit import TAKEN, always
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import EntropyLDiversity
 from sfumato.progress import Progress, shown

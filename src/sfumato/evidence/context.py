@@ -22,7 +22,9 @@ from sfumato.policy.parts import WAYS, Context
 from sfumato.whole_files import PRIVATE, read_regular_text, write_whole
 
 PUBLIC = "everybody may have it: an attempt is certain"
-_RECORDS = "No column says who people are: every record counts as a person of its own."
+_RECORDS = (
+    "Every record was counted as a person of its own. Whoever has several is found more easily than is said here."
+)
 _DIGITS = 3
 _MARGIN = 1.05
 
@@ -237,8 +239,8 @@ def _verdict(
         + (
             ""
             if context.public
-            else f" The likeliest way to that, {way}, is assumed at {percent(chance, _DIGITS)}. Together that is "
-            f"{percent(success['maximum'] * chance, _DIGITS)}."
+            else f" The likeliest way to that, {way}, is assumed at {percent(chance, _DIGITS)}. The product is "
+            f"{percent(success['maximum'] * chance, _DIGITS)}; the ways are not added up."
         ),
     ]
     return {
@@ -257,7 +259,11 @@ def _of_population(context: Context) -> Iterator[str]:
     """Say that risks were estimated at both ends of a population."""
     if context.population is not None:
         least, most = (f"{getattr(context.population, end):,}" for end in ("least", "most"))
-        yield f"A journalist's risks are estimated for {least} and for {most} people; the higher one is compared."
+        is_compared = context.threshold is not None and context.threshold.attacker == "journalist"
+        said = (
+            "the higher one is compared" if is_compared else "they stand beside, and no threshold is compared with them"
+        )
+        yield f"A journalist's risks are estimated for {least} and for {most} people; {said}."
 
 
 def _rests(decisive: Mapping[str, Any], chance: float) -> Iterator[str]:

@@ -537,11 +537,15 @@ def _promises(content: Mapping[str, Any]) -> list[str]:
     broken = [promise for promise in content["promises"] if promise["outcome"] == _BROKEN]
     if broken:
         return [f"The file does not keep what the policy asks: {_listed(broken)}."]
+    if content.get("is_file"):
+        kept = [promise for promise in content["promises"] if promise["outcome"] == "holds"]
+        nobody = "Nobody promises anything of this file."
+        return [f"{nobody} Recounted from it, it keeps what the policy asks: {_listed(kept)}." if kept else nobody]
     if not models:
         return ["This release promises no privacy model."]
     holding, source = [promise for promise in models if promise["outcome"] == "holds"], content["recounted_from"]
     if len(holding) == len(models):
-        return [f"Every promise holds, recounted from {source}: {_listed(holding)}."]
+        return [f"Every promise of a privacy model holds, recounted from {source}: {_listed(holding)}."]
     return [
         f"{len(holding)} of {counted(len(models), 'promise')} hold, recounted from {source}; the others "
         "cannot be decided from it."

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError, SchemaError
 from sfumato.findings.meaning import Judgement, Meaning, Values, judge_meaning
 from sfumato.findings.words import names_of, values_that_mean
-from sfumato.hierarchy.specification import HierarchySpecification
+from sfumato.hierarchy.tree import HierarchySpecification
 from sfumato.numbers import counted
 from sfumato.progress import Progress, silent
 from sfumato.table.columns import (
@@ -34,8 +34,8 @@ from sfumato.table.columns import (
 from sfumato.table.distinct import repeats
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.identification import Look, Sort, look_of, name_in_words, sort_by_name
-from sfumato.table.layout import Reading
 from sfumato.table.schema import Attribute, Kind, Role, Schema
+from sfumato.table.sources.protocol import Reading
 from sfumato.table.written_forms import PLAIN
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sfumato.hierarchy.specification import HierarchySpecification
+from sfumato.hierarchy.tree import HierarchySpecification
 from sfumato.registry import Registry, loaded
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from sfumato.hierarchy import HIERARCHY_KINDS
 from sfumato.hierarchy.education import levels_reached
 from sfumato.hierarchy.level_table import HierarchyTable, flat, groups
 from sfumato.hierarchy.ranges import Number, check_finite, dates, intervals, is_iso_day, prefixes
-from sfumato.hierarchy.specification import HierarchySpecification, listed_values
-from sfumato.hierarchy.tree import ROOT, Hierarchy, hierarchy_from_paths
+from sfumato.hierarchy.tree import ROOT, Hierarchy, HierarchySpecification, hierarchy_from_paths, listed_values
 from sfumato.numbers import month_numbers
 
 # Hierarchies in policy files: from plain TOML values to a description.

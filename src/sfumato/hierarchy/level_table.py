@@ -21,8 +21,16 @@ from typing import Any
 import polars as pl
 
 from sfumato.errors import HierarchyError, raise_all
-from sfumato.hierarchy.specification import HierarchySpecification, listed_values, number_of, text_of, value_text
-from sfumato.hierarchy.tree import ROOT, Hierarchy, hierarchy_from_paths
+from sfumato.hierarchy.tree import (
+    ROOT,
+    Hierarchy,
+    HierarchySpecification,
+    hierarchy_from_paths,
+    listed_values,
+    number_of,
+    text_of,
+    value_text,
+)
 from sfumato.whole_files import read_regular, write_whole
 
 

@@ -21,8 +21,7 @@ from typing import Any, Literal
 import polars as pl
 
 from sfumato.errors import HierarchyError, raise_all
-from sfumato.hierarchy.specification import HierarchySpecification, listed_values, text_of
-from sfumato.hierarchy.tree import ROOT, Hierarchy, hierarchy_from_paths
+from sfumato.hierarchy.tree import ROOT, Hierarchy, HierarchySpecification, hierarchy_from_paths, listed_values, text_of
 
 
 def intervals(

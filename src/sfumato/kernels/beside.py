@@ -22,7 +22,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
-from sfumato.kernels import choice
+from sfumato.kernels import jit
 from sfumato.kernels.store import Description, from_text, signature_text, store
 
 LOG = logging.getLogger("sfumato.kernels")
@@ -37,14 +37,14 @@ def wanted() -> list[tuple[str, str, str]]:
     """Return the kernels that ran interpreted for a while and are not in the store: module, name and types."""
     return [
         (kernel.__module__, kernel.__name__, signature_text(types))
-        for (kernel, types), account in list(choice.TAKEN.interpreted.items())
-        if account.seconds >= WORTH_COMPILING and not choice.is_kept(kernel, types)
+        for (kernel, types), account in list(jit.TAKEN.interpreted.items())
+        if account.seconds >= WORTH_COMPILING and not jit.is_kept(kernel, types)
     ]
 
 
 def start_beside() -> bool:
     """Start compiling what was wanted and return at once; False if nothing was; later wants are handed over."""
-    if not _may_start() or choice.setting() != "auto":
+    if not _may_start() or jit.setting() != "auto":
         return False
     place, names = store(), wanted()
     if place is None or not names:
@@ -115,9 +115,9 @@ def compile_one(module: str, name: str, types: Description) -> None:
     if not module.startswith("sfumato.kernels."):
         return
     kernel = getattr(import_module(module), name)
-    if not choice.is_kept(kernel, types):
+    if not jit.is_kept(kernel, types):
         kernel.compiled(types)
-        choice.mark(kernel, types)
+        jit.mark(kernel, types)
 
 
 def take_lowest_priority() -> None:

@@ -23,7 +23,7 @@ from numba.core.serialize import dumps as numba_dumps
 from numba.extending import intrinsic
 from numba.np.numpy_support import from_dtype
 
-from sfumato.kernels.choice import NotCompiled, checks_bounds, setting
+from sfumato.kernels.jit import NotCompiled, checks_bounds, setting
 from sfumato.kernels.store import Description, Store, say_rubbish, source_digest, store
 
 # Loading numba while a table is still being read: a thread that works where the reader waits.

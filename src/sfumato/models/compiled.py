@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.classes.people import statistics_of
-from sfumato.classes.statistics import ClassStatistics, SensitiveCounts, counts_of, number_values
+from sfumato.classes.statistics import ClassStatistics, SensitiveCounts, counts_of, number_values, statistics_of
 from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.predicates import (
     K_ANONYMITY,

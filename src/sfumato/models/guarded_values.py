@@ -14,8 +14,7 @@ from sfumato.classes.statistics import SensitiveCounts
 from sfumato.errors import PolicyError
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.kernels.predicates import GUARDED
-from sfumato.models.protocol import Rule
-from sfumato.models.sensitive import SensitiveModel
+from sfumato.models.protocol import Rule, SensitiveModel
 from sfumato.numbers import counted
 from sfumato.options import Limit, Names
 from sfumato.table.encoding import EncodedAttribute

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from sfumato.classes.statistics import ClassStatistics, SensitiveCounts
 from sfumato.kernels.predicates import ALPHA, K_ANONYMITY, LARGEST_SHARE, WISHED_K, WISHED_RECORDS
-from sfumato.models.protocol import Achieved, CheckedModel, Rule, at_least
+from sfumato.models.protocol import Achieved, CheckedModel, Rule, SensitiveModel, at_least
 from sfumato.models.reference import largest_counts
-from sfumato.models.sensitive import SensitiveModel
 from sfumato.options import Limit
 
 

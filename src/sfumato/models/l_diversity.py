@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from sfumato.classes.statistics import ClassStatistics, SensitiveCounts, as_one_class
 from sfumato.kernels.predicates import DISTINCT, ENTROPY, PROBABILISTIC, RECURSIVE, WISHED_DISTINCT, WISHED_SHARE
-from sfumato.models.protocol import TOLERANCE, Rule, at_least
+from sfumato.models.protocol import TOLERANCE, Rule, SensitiveModel, at_least
 from sfumato.models.reference import class_of_pairs, distinct_values, largest_counts
-from sfumato.models.sensitive import SensitiveModel
 from sfumato.options import Limit
 
 

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from sfumato.classes.statistics import SensitiveCounts
 from sfumato.kernels.predicates import BETA, BETA_ENHANCED, DELTA
-from sfumato.models.protocol import TOLERANCE
+from sfumato.models.protocol import TOLERANCE, ComparingModel
 from sfumato.models.reference import Reference, distinct_values, ratios
-from sfumato.models.sensitive import ComparingModel
 from sfumato.options import Limit
 
 # β-likeness: no sensitive value becomes much more likely inside a class; frequent values may have a tighter bound.
@@ -34,7 +33,7 @@ class BasicBetaLikeness(ComparingModel):
         The sensitive attribute, or None for every one.
     reference
         What the whole table is: ``"published"`` (None), ``"original"``, or the share of every value by its label; see
-        :class:`~sfumato.models.sensitive.ComparingModel`.
+        :class:`~sfumato.models.protocol.ComparingModel`.
 
     References
     ----------
@@ -75,7 +74,7 @@ class EnhancedBetaLikeness(ComparingModel):
         The sensitive attribute, or None for every one.
     reference
         What the whole table is: ``"published"`` (None), ``"original"``, or the share of every value by its label; see
-        :class:`~sfumato.models.sensitive.ComparingModel`.
+        :class:`~sfumato.models.protocol.ComparingModel`.
 
     Notes
     -----
@@ -123,7 +122,7 @@ class DeltaDisclosure(ComparingModel):
         The sensitive attribute, or None for every one.
     reference
         What the whole table is: ``"published"`` (None), ``"original"``, or the share of every value by its label; see
-        :class:`~sfumato.models.sensitive.ComparingModel`.
+        :class:`~sfumato.models.protocol.ComparingModel`.
 
     Notes
     -----

@@ -27,8 +27,7 @@ from sfumato.classes.population_uniqueness import (
 from sfumato.classes.statistics import ClassStatistics
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.k_map import KMap, people_covered
-from sfumato.models.protocol import TOLERANCE, Achieved, CheckedModel, PrivacyModel, Rule, at_least
-from sfumato.models.sensitive import WholeTableModel
+from sfumato.models.protocol import TOLERANCE, Achieved, CheckedModel, PrivacyModel, Rule, WholeTableModel, at_least
 from sfumato.options import Limit, Share
 
 

@@ -7,16 +7,18 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Real
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.statistics import SensitiveCounts
 from sfumato.errors import PolicyError
 from sfumato.numbers import counted
 from sfumato.table.schema import Kind
+
+if TYPE_CHECKING:
+    from sfumato.classes.statistics import SensitiveCounts
 
 # Counts of a class, summed up: the measures that several models share. Letters: c classes, z (class, value) pairs.
 

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from sfumato.classes.statistics import SensitiveCounts
 from sfumato.errors import PolicyError
 from sfumato.kernels.predicates import T_BY_KIND, T_EQUAL, T_HIERARCHICAL, T_ORDERED
-from sfumato.models.protocol import Rule
+from sfumato.models.protocol import ComparingModel, Rule
 from sfumato.models.reference import Reference, View, class_of_pairs, value_paths
-from sfumato.models.sensitive import ComparingModel
 from sfumato.options import Limit, Names
 from sfumato.table.schema import is_measured
 
@@ -122,7 +121,7 @@ class TCloseness(ComparingModel):
         The sensitive attribute, or None for every one.
     reference
         What the whole table is: ``"published"`` (None), ``"original"``, or the share of every value by its label; see
-        :class:`~sfumato.models.sensitive.ComparingModel`.
+        :class:`~sfumato.models.protocol.ComparingModel`.
     order
         All categories of the attribute from the first to the last, for the ordered distance. It is part of the promise
         and is published with it. Categories that do not occur take no rank.

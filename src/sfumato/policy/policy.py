@@ -40,8 +40,8 @@ from sfumato.policy.parts import Column, Columns, Context, People, Source, Subse
 from sfumato.policy.whole_policy import WholePolicy
 from sfumato.recoding import Recoding
 from sfumato.registry import Registry
-from sfumato.table.layout import Reading
 from sfumato.table.schema import Attribute, Schema
+from sfumato.table.sources.protocol import Reading
 from sfumato.table.table import Table
 
 Withstand = Literal["algorithm", "labels", "others"]

@@ -18,7 +18,7 @@ from sfumato.policy.parts import Layout
 from sfumato.whole_files import write_whole
 
 if TYPE_CHECKING:
-    from sfumato.table.layout import Reading
+    from sfumato.table.sources.protocol import Reading
 
 
 class WholePolicy(PolicyPart):
@@ -93,7 +93,7 @@ class LaidOutPolicy(WholePolicy):
 
     def _layout(self) -> Reading:
         """Return how a file is read."""
-        from sfumato.table.layout import Reading
+        from sfumato.table.sources.protocol import Reading
 
         policy: Any = self
         layout = policy.source.reading()

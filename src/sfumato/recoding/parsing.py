@@ -25,8 +25,7 @@ from sfumato.classes.partition import (
     stars,
 )
 from sfumato.errors import InputError, raise_all
-from sfumato.hierarchy.specification import number_of, value_text
-from sfumato.hierarchy.tree import Hierarchy
+from sfumato.hierarchy.tree import Hierarchy, number_of, value_text
 from sfumato.kernels.grouping import first_records
 from sfumato.recoding.choice import Recoding
 from sfumato.recoding.notation import MISSING_MEMBER, STAR

@@ -18,14 +18,21 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, Publication, Publisher
 from sfumato.classes.partition import Form, GeneralizedTable, Partition, class_as_read, group_records
-from sfumato.classes.people import largest_of, statistics_of
+from sfumato.classes.statistics import largest_of, statistics_of
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError, VerificationError, raise_all
 from sfumato.findings.review import Finding
 from sfumato.former import FormerAnonymize, settings_of_call
 from sfumato.metrics import Losses, measure_losses
 from sfumato.metrics.losses import peoples_penalty
-from sfumato.models.protocol import PrivacyModel, least_class_size, limits_of_values, of_population, smallest_allowed
-from sfumato.models.sensitive import WholeTableModel, whole_table_models
+from sfumato.models.protocol import (
+    PrivacyModel,
+    WholeTableModel,
+    least_class_size,
+    limits_of_values,
+    of_population,
+    smallest_allowed,
+    whole_table_models,
+)
 from sfumato.parallel import both, worth_starting
 from sfumato.policy.parts import People
 from sfumato.policy.policy import Policy, Withstand

@@ -17,7 +17,7 @@ from sfumato.anonymizers import ANONYMIZERS
 from sfumato.anonymizers.feasibility import with_most_records
 from sfumato.anonymizers.protocol import Anonymizer, Problem
 from sfumato.classes.partition import Partition
-from sfumato.classes.people import people_left, statistics_of
+from sfumato.classes.statistics import people_left, statistics_of
 from sfumato.errors import UnsatisfiableError
 from sfumato.models import MODELS
 from sfumato.models.compiled import rules_of

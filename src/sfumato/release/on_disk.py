@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.dealt import Dealing, Deals
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Publisher
 from sfumato.classes.partition import Form, GeneralizedTable, Partition, class_as_read
-from sfumato.classes.people import largest_of
+from sfumato.classes.statistics import largest_of
 from sfumato.engines import Engine, LocalEngine
 from sfumato.engines.disk import (
     BLOCK,
@@ -35,8 +35,15 @@ from sfumato.errors import InputError, PolicyError, VerificationError, raise_all
 from sfumato.findings.review import Finding, remarks_on, severe_findings
 from sfumato.metrics import Losses, measure_losses
 from sfumato.metrics.losses import peoples_penalty
-from sfumato.models.protocol import Outcome, PrivacyModel, limits_of_values, of_population, says, smallest_allowed
-from sfumato.models.sensitive import whole_table_models
+from sfumato.models.protocol import (
+    Outcome,
+    PrivacyModel,
+    limits_of_values,
+    of_population,
+    says,
+    smallest_allowed,
+    whole_table_models,
+)
 from sfumato.policy.parts import People, Wish
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, silent, thread_count

@@ -69,14 +69,12 @@ from sfumato.table.header import checked_header
 from sfumato.table.large.batches import OpenedFile, checked_roles
 from sfumato.table.large.coding import CodedColumn, LargeTable
 from sfumato.table.large.memory import LEAST, gigabytes
-from sfumato.table.layout import Reading, missing_texts
 from sfumato.table.reading import named_source, with_roles
-from sfumato.table.repeated_keys import candidates
 from sfumato.table.schema import Kind, Schema
-from sfumato.table.sources.protocol import is_spark
+from sfumato.table.sources.protocol import Reading, is_spark, missing_texts
 from sfumato.table.sources.spark import NO_WORKERS, SparkSource, asking_spark, spark_source
 from sfumato.table.sources.spark_server import spark_layout, spark_session, spark_table
-from sfumato.table.table import Table
+from sfumato.table.table import Table, candidates
 from sfumato.table.writing import Format, write_data
 from sfumato.table.written_forms import WrittenForm
 

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
-from sfumato.classes.people import counted_people, fingerprints, largest_of
-from sfumato.classes.statistics import ClassStatistics, PeoplesRecords
+from sfumato.classes.statistics import ClassStatistics, PeoplesRecords, counted_people, fingerprints, largest_of
 from sfumato.errors import PolicyError, UnsatisfiableError
 from sfumato.metrics import normalized_certainty_penalty
 from sfumato.models.k_anonymity import KAnonymity

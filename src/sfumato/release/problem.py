@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Anonymizer, Problem
 from sfumato.classes.partition import Form, GeneralizedColumn, GeneralizedTable, Partition
-from sfumato.classes.people import counted_people, statistics_of
+from sfumato.classes.statistics import counted_people, statistics_of
 from sfumato.errors import HierarchyError, PolicyError, UnsatisfiableError, raise_all
 from sfumato.findings.review import farthest_decide
 from sfumato.kernels.boxes import class_boxes
 from sfumato.metrics.losses import UNIT, Losses, cell_penalties, exact_sum, records_with
-from sfumato.models.protocol import says, smallest_allowed
-from sfumato.models.sensitive import declared_values
+from sfumato.models.protocol import declared_values, says, smallest_allowed
 from sfumato.numbers import counted, percent
 from sfumato.published import Published, sensitive_names
 from sfumato.recoding import Recoding

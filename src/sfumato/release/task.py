@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers import ANONYMIZERS
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, Publisher, silent
-from sfumato.classes.people import statistics_of
+from sfumato.classes.statistics import statistics_of
 from sfumato.engines import Engine, LocalEngine
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
 from sfumato.findings.review import (
@@ -30,8 +30,17 @@ from sfumato.findings.review import (
     severe_findings,
     wrong_answers,
 )
-from sfumato.models.protocol import TRAITS, PrivacyModel, Rule, about_values, of_population, promise_words, says
-from sfumato.models.sensitive import compared_with_original, whole_table_models
+from sfumato.models.protocol import (
+    TRAITS,
+    PrivacyModel,
+    Rule,
+    about_values,
+    compared_with_original,
+    of_population,
+    promise_words,
+    says,
+    whole_table_models,
+)
 from sfumato.policy.parts import People, Wish, column_contradictions
 from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy, Withstand, anonymizer_entry
 from sfumato.progress import thread_count

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError, SfumatoError, VerificationError, raise_all
-from sfumato.models.protocol import Check, Outcome, of_population
-from sfumato.models.sensitive import compared_with_original
+from sfumato.models.protocol import Check, Outcome, compared_with_original, of_population
 from sfumato.progress import Progress, beating, shown
 from sfumato.published import Published
 from sfumato.published.checks.generalized import Attested, Verification, suppression_check

@@ -55,10 +55,10 @@ from sfumato.series.private_files import ledger_lock
 from sfumato.series.reading import ReadRelease, byte_rows
 from sfumato.series.step import Step, write_next
 from sfumato.table.columns import ValueReading
-from sfumato.table.layout import missing_texts
 from sfumato.table.person_keys import key_columns, named_key
 from sfumato.table.reading import label_of
 from sfumato.table.sources import open_source
+from sfumato.table.sources.protocol import missing_texts
 from sfumato.table.writing import Format
 
 if TYPE_CHECKING:

@@ -24,7 +24,6 @@ from sfumato.series.people import Spellings, are_known, known_among
 from sfumato.table.columns import ValueReading, kept_column, with_missing
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.header import Header, checked_header
-from sfumato.table.layout import Reading, missing_texts
 from sfumato.table.person_keys import (
     PersonKey,
     as_they_appear,
@@ -36,6 +35,7 @@ from sfumato.table.person_keys import (
 )
 from sfumato.table.reading import label_of, read_table
 from sfumato.table.sources import TableSource, open_source
+from sfumato.table.sources.protocol import Reading, missing_texts
 from sfumato.table.table import Table
 
 TAG = " tag"

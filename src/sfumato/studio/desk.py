@@ -14,7 +14,7 @@ import polars as pl
 
 from sfumato.errors import InputError, SfumatoError
 from sfumato.evaluation.preview import ClassSizes, Preview
-from sfumato.hierarchy.specification import text_of
+from sfumato.hierarchy.tree import text_of
 from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
 from sfumato.published import PublishedTable
@@ -25,10 +25,10 @@ from sfumato.studio.layout import Question, in_page_words
 from sfumato.studio.project import HistoryEntry, Project, as_written
 from sfumato.table.columns import ValueReading, read_attribute
 from sfumato.table.distinct import Distinct
-from sfumato.table.layout import Reading
 from sfumato.table.person_keys import KINDS, one_key, spellings_asked
 from sfumato.table.raw_table import RawTable, open_table
 from sfumato.table.schema import Attribute, Kind, Schema, is_measured
+from sfumato.table.sources.protocol import Reading
 
 if TYPE_CHECKING:
     from sfumato.findings.review import Finding, Profile, Review

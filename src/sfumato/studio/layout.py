@@ -17,10 +17,9 @@ from sfumato.errors import InputError, SfumatoError
 from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
 from sfumato.studio.draft import Draft
-from sfumato.table.layout import Reading
 from sfumato.table.raw_table import RawTable, open_table
 from sfumato.table.sources.encodings import is_utf8
-from sfumato.table.sources.protocol import CsvFormat
+from sfumato.table.sources.protocol import CsvFormat, Reading
 from sfumato.table.sources.text_files import CsvFile, open_csv
 from sfumato.table.sources.text_layout import find_layout
 

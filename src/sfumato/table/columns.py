@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError
 from sfumato.numbers import counted
-from sfumato.table.distinct import private_categorical
+from sfumato.table.distinct import is_plain, private_categorical
 from sfumato.table.identification import names_a_day, sort_by_name
 from sfumato.table.person_keys import one_key, person_keys
 from sfumato.table.schema import Attribute, Kind, text_of
@@ -944,7 +944,6 @@ def _quoted(text: str) -> str:
 _MOST_DIGITS = 16
 """Digits from which on floats may not tell whole numbers apart."""
 _LONG = rf"^[0-9]{{{_MOST_DIGITS},}}$"
-_PLAIN = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Date, pl.Datetime, pl.Time, pl.Null)
 
 
 @dataclass(frozen=True)
@@ -1262,11 +1261,6 @@ def _refused(name: str, parsed: Parsed, found: Sequence[Proposal], strangers: St
 def is_text(column: pl.Series) -> bool:
     """Tell whether a column holds text, or categories."""
     return column.dtype == pl.String or isinstance(column.dtype, (pl.Categorical, pl.Enum))
-
-
-def is_plain(dtype: pl.DataType) -> bool:
-    """Tell whether values of a type are numbers, texts, dates or the like, which can be compared and published."""
-    return dtype.is_numeric() or isinstance(dtype, _PLAIN)
 
 
 def refuse_nested(column: pl.Series) -> None:

@@ -18,6 +18,13 @@ from sfumato.parallel import each, worth_starting
 FEW = 1 << 14
 """Up to this many texts, plain Python costs less than the fixed costs of the frame library."""
 
+_PLAIN = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Date, pl.Datetime, pl.Time, pl.Null)
+
+
+def is_plain(dtype: pl.DataType) -> bool:
+    """Tell whether values of a type are numbers, texts, dates or the like, which can be compared and published."""
+    return dtype.is_numeric() or isinstance(dtype, _PLAIN)
+
 
 def text_order(texts: pl.Series) -> NDArray[np.int64]:
     """Order distinct texts, none missing, by code points, and return their places; int64 (d,). Cost O(d log d)."""

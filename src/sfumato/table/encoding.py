@@ -18,8 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import HierarchyError, InputError, SchemaError, SfumatoError, raise_together, said_of
-from sfumato.hierarchy.specification import HierarchySpecification
-from sfumato.hierarchy.tree import Hierarchy
+from sfumato.hierarchy.tree import Hierarchy, HierarchySpecification
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.schema import LARGEST_NUMBER, Attribute, Kind, is_measured, text_of
 from sfumato.table.table import Table

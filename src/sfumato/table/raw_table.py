@@ -14,10 +14,10 @@ from sfumato.former import FormerReading, reading_of_call
 from sfumato.table.columns import ValueReading, kept_column, read_attribute
 from sfumato.table.distinct import private_categorical, repeats
 from sfumato.table.header import Header, check_names
-from sfumato.table.layout import Reading
 from sfumato.table.reading import named_source, open_table_as, with_roles
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.sources import TableSource
+from sfumato.table.sources.protocol import Reading
 from sfumato.table.table import Table
 
 # Columns held in little memory: text that repeats as numbers of its texts.

@@ -29,16 +29,14 @@ from sfumato.table.columns import (
 from sfumato.table.databases.address import is_database
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.header import Header, assign_roles, checked_header, columns_of
-from sfumato.table.layout import Reading, missing_texts
 from sfumato.table.person_keys import as_they_appear, number_people, one_key, person_keys, read_wishes
-from sfumato.table.repeated_keys import candidates, repeated_key
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.sources import TableSource, open_source
 from sfumato.table.sources.frames import without_index
 from sfumato.table.sources.other_files import scheme_of
-from sfumato.table.sources.protocol import CsvFormat
+from sfumato.table.sources.protocol import CsvFormat, Reading, missing_texts
 from sfumato.table.sources.standard_input import DASH, LABEL
-from sfumato.table.table import Table
+from sfumato.table.table import Table, candidates, repeated_key
 from sfumato.table.written_forms import PLAIN
 
 LOG = logging.getLogger("sfumato.table")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sfumato.errors import InputError, SchemaError, raise_all
-from sfumato.hierarchy.specification import HierarchySpecification
-from sfumato.hierarchy.specification import text_of as text_of
+from sfumato.hierarchy.tree import HierarchySpecification
+from sfumato.hierarchy.tree import text_of as text_of
 from sfumato.table.person_keys import PersonKey, as_person_key, key_columns, read_key_form
 from sfumato.table.written_forms import Strays, WrittenForm
 

@@ -14,7 +14,7 @@ from examples import examples
 from sfumato.anonymizers.parts import Partwise
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
-from sfumato.classes.people import statistics_of
+from sfumato.classes.statistics import statistics_of
 from sfumato.evaluation.attacks.protocol import AttackResult
 from sfumato.models.protocol import PrivacyModel
 from sfumato.table.encoding import EncodedTable, encode

@@ -103,7 +103,7 @@ def test_no_smaller_class_satisfies_the_rules(picks: list[int], data: st.DataObj
 
 
 def statistics_among(picks: list[int], own: list[int]) -> object:
-    from sfumato.classes.people import statistics_of
+    from sfumato.classes.statistics import statistics_of
 
     table = encode(Column("s", Kind.CATEGORICAL, tuple(picks)))
     class_of = np.full(len(picks), -1, dtype=np.int32)

@@ -86,7 +86,7 @@ def test_damaged_numbers_and_too_many_sets_are_said(table, release, monkeypatch)
     published = PublishedTable(broken, ("age", "city"), ("ill", "cost"), pseudonyms=Pseudonyms())
     with pytest.raises(sf.PolicyError, match="damaged"):
         sf.attack(published, table, attacks="fingerprint")
-    monkeypatch.setattr("sfumato.classes.people.MOST_SUBSETS", 1)
+    monkeypatch.setattr("sfumato.classes.statistics.MOST_SUBSETS", 1)
     told = str(sf.attack(release, table, attacks="fingerprint"))
     assert told.count("fingerprint: not played, because more than") == 3
 

@@ -6,6 +6,8 @@ from typing import Annotated, ClassVar
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from sfumato.models.says import Says
+from sfumato.models.sensitive import SensitiveModel
 
 import sfumato as sf
 from sfumato.anonymizers.feasibility import feasible
@@ -13,9 +15,8 @@ from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.classes.statistics import SensitiveCounts, class_statistics
 from sfumato.kernels.predicates import ALPHA, K_ANONYMITY
-from sfumato.models.protocol import Achieved, Rule, Says
+from sfumato.models.protocol import Achieved, Rule
 from sfumato.models.reference import largest_counts
-from sfumato.models.sensitive import SensitiveModel
 from sfumato.options import Limit
 
 

@@ -16,7 +16,7 @@ from examples import examples
 from naive.sets import Items, Path, cuts, fitting, is_anonymous, k_of, penalty, published
 from sfumato.errors import UnsatisfiableError
 from sfumato.hierarchy import HierarchyTable
-from sfumato.kernels import choice
+from sfumato.kernels import jit
 
 PATHS: list[Path] = [("a1", "A", "*"), ("a2", "A", "*"), ("b1", "B", "*"), ("b2", "B", "*")]
 PAPERS = [frozenset(text.split()) for text in ("a1 b1 b2", "a2 b1", "a2 b1 b2", "a1 a2 b2")]
@@ -228,6 +228,6 @@ def test_compiled_and_interpreted_kernels_publish_the_same(method: str):
     paths: list[Path] = [(f"i{number:02}", f"g{number // 5}", "*") for number in range(20)]
     frames = []
     for way in ("interpreted", "compiled"):
-        with choice.always(way):
+        with jit.always(way):
             frames.append(anonymized(sets, None if method == "suppress" else paths, 6, 3, method).to_frame())
     assert frames[0].equals(frames[1])

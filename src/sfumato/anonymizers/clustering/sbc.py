@@ -15,7 +15,7 @@ from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.parts import BlockSize, Partwise
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition, class_sizes
-from sfumato.classes.people import statistics_of
+from sfumato.classes.statistics import statistics_of
 from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.boxes import class_boxes
 from sfumato.kernels.clustering.similarity import (

@@ -31,7 +31,7 @@ from sfumato.anonymizers.full_domain.suppression import RegionModels, by_region
 from sfumato.anonymizers.parts import least_loss_solution
 from sfumato.anonymizers.protocol import ModelsApart, Problem
 from sfumato.classes.partition import Partition, Regions, distinct_records, group_records
-from sfumato.classes.people import statistics_of
+from sfumato.classes.statistics import statistics_of
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.hierarchy.lattice_search import SATISFYING, Lattice, LatticeSearch, Levels, NodeState, States, blank_states
 from sfumato.kernels.full_domain import judge_sets, records_of_nodes, rolled_up

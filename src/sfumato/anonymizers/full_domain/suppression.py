@@ -33,9 +33,18 @@ from sfumato.hierarchy.lattice_search import Levels
 from sfumato.kernels.full_domain import judge_classes, smallest_class, value_totals
 from sfumato.kernels.predicates import RuleArrays
 from sfumato.models.compiled import CompiledRules, rule_arrays
-from sfumato.models.protocol import TOLERANCE, PrivacyModel, lasting, of_population, ruled, smallest
+from sfumato.models.protocol import (
+    TOLERANCE,
+    PrivacyModel,
+    WholeTableModel,
+    lasting,
+    left_after,
+    of_population,
+    ruled,
+    smallest,
+    whole_table_models,
+)
 from sfumato.models.reference import is_fixed
-from sfumato.models.sensitive import WholeTableModel, left_after, whole_table_models
 from sfumato.table.encoding import EncodedAttribute, PeopleOfPopulation
 from sfumato.table.reading import value_keys
 

@@ -16,8 +16,7 @@ from sfumato.anonymizers.slicing.correlation import Correlation
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError, raise_all
 from sfumato.kernels.predicates import SLACK
 from sfumato.models import promisable
-from sfumato.models.protocol import PrivacyModel, says
-from sfumato.models.sensitive import SensitiveModel
+from sfumato.models.protocol import PrivacyModel, SensitiveModel, says
 from sfumato.numbers import counted
 from sfumato.published import SlicedTable
 from sfumato.published.apart import Columns

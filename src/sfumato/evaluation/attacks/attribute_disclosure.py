@@ -19,7 +19,7 @@ from sfumato.errors import PolicyError, SfumatoError
 from sfumato.evaluation.attacks.posterior import TELLING, OwnValues, Posterior, posteriors_of_people, sensitive_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.evaluation.attacks.verdicts import SURE, BeliefCurve, Beliefs, Certainty, allowed_guess, draw_curve
-from sfumato.hierarchy.specification import HierarchySpecification
+from sfumato.hierarchy.tree import HierarchySpecification
 from sfumato.options import Checked, Limit, Share
 from sfumato.rates import Rate
 from sfumato.table.schema import is_measured, text_of

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from sfumato.classes.people import Fingerprints
+from sfumato.classes.statistics import Fingerprints
 from sfumato.errors import PolicyError
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.evaluation.attacks.verdicts import SURE, Certainty

@@ -24,12 +24,11 @@ from sfumato.evaluation.attacks.original_values import exact_parts, number_alike
 from sfumato.evaluation.attacks.placement import Placement, place_people, require_generalized
 from sfumato.evaluation.attacks.protocol import AttackResult, Counted, Target
 from sfumato.evaluation.attacks.verdicts import SURE, BeliefCurve, Beliefs, allowed_guess, draw_curve
-from sfumato.kernels import choice
+from sfumato.kernels import jit
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.slices.cuts import UNEVEN, CutSpace, EvenCuts, Exchanging, attributes_cut, exchange, place_borders
 from sfumato.models import known_model
-from sfumato.models.protocol import PrivacyModel, of_population, says
-from sfumato.models.sensitive import whole_table_models
+from sfumato.models.protocol import PrivacyModel, of_population, says, whole_table_models
 from sfumato.numbers import counted
 from sfumato.options import Checked, Limit, Share
 from sfumato.published import BucketizedTables, PublishedTable
@@ -1058,10 +1057,10 @@ class Minimality(Checked):
         if self.worlds is not None:
             return usual
         seconds = _seconds_of(run)
-        if seconds * usual > self.patience and choice.setting() == "auto":
+        if seconds * usual > self.patience and jit.setting() == "auto":
             # What is too slow as it is written need not be when it is compiled, and whether it was compiled before
             # must not decide what is played.
-            with choice.always("compiled"):
+            with jit.always("compiled"):
                 run()
                 seconds = _seconds_of(run)
         steps = (count for count in (usual, *_STEPS) if count <= usual)

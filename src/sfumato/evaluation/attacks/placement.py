@@ -16,8 +16,7 @@ from sfumato.classes.partition import Form, group_records
 from sfumato.errors import HierarchyError, InputError, SfumatoError, raise_all
 from sfumato.evaluation.attacks.people import Victims, rank_within
 from sfumato.evaluation.attacks.verdicts import SURE
-from sfumato.hierarchy.specification import HierarchySpecification
-from sfumato.hierarchy.tree import Hierarchy
+from sfumato.hierarchy.tree import Hierarchy, HierarchySpecification
 from sfumato.kernels.grouping import count_values, first_records
 from sfumato.kernels.linking import UNKNOWN, ClassCoverage, covering_classes, fitting_pairs, fitting_weight
 from sfumato.published import Published, PublishedTable

@@ -16,8 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.classes.partition import distinct_records
-from sfumato.classes.people import counted_people
-from sfumato.classes.statistics import ClassStatistics
+from sfumato.classes.statistics import ClassStatistics, counted_people
 from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.risk import expected_inverse

@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError, raise_all
-from sfumato.hierarchy.specification import number_of
+from sfumato.hierarchy.tree import number_of
 from sfumato.numbers import counted
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
 from sfumato.table.schema import Kind, is_measured

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, SfumatoError, raise_all
 from sfumato.hierarchy import Groups, Hierarchy, HierarchyTable, Intervals
-from sfumato.hierarchy.specification import number_of, text_of, value_text
+from sfumato.hierarchy.tree import number_of, text_of, value_text
 from sfumato.kinds.private.check import MOST_CELLS, NOISY, Domain, Mechanism
 from sfumato.kinds.private.policy import Bins, DeclaredPolicy
 from sfumato.models.of_kinds import DifferentialPrivacy

@@ -105,7 +105,7 @@ def ratings_of(file: Path, chosen: DrawnChoice, columns: CheckedColumns, setting
     from sfumato.policy.entries import checked
     from sfumato.policy.mistakes import KeyPath
     from sfumato.policy.parts import Layout
-    from sfumato.table.layout import Reading
+    from sfumato.table.sources.protocol import Reading
 
     # Options of the last version come as settings that were read already.
     typed = [setting for setting in settings if isinstance(setting, str) and setting.startswith(KEY_FORM)]

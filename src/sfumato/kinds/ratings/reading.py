@@ -27,12 +27,12 @@ from sfumato.kinds.ratings.ratings import (
 from sfumato.table.columns import ValueReading, keys_read, parse_texts, typed_column
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.header import Header, check_names
-from sfumato.table.layout import Reading, refuse_of_tables
 from sfumato.table.person_keys import PersonKey, as_person_key, key_columns, read_key_form
 from sfumato.table.reading import label_of
 from sfumato.table.schema import Kind, text_of
 from sfumato.table.sources import TableSource, open_source
 from sfumato.table.sources.frames import FrameSource, frame_source
+from sfumato.table.sources.protocol import Reading, refuse_of_tables
 
 # Sort single ratings, in any order, into rows.
 

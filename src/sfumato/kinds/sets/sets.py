@@ -13,20 +13,19 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, SfumatoError, raise_all, raise_together, said_of
 from sfumato.former import FormerReading, reading_of_call
-from sfumato.hierarchy.specification import HierarchySpecification
-from sfumato.hierarchy.tree import Hierarchy
+from sfumato.hierarchy.tree import Hierarchy, HierarchySpecification
 from sfumato.kernels.ratings.rows import number_by_appearance, rows_of, rows_rise
 from sfumato.kernels.sets import relabelled_rows
 from sfumato.numbers import counted
 from sfumato.table.columns import ValueReading, keys_read, typed_column
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.header import Header, check_names
-from sfumato.table.layout import Reading, refuse_of_tables
 from sfumato.table.person_keys import key_columns, read_key_form
 from sfumato.table.reading import label_of, read_table
 from sfumato.table.row_order import in_name_order
 from sfumato.table.schema import Kind, Schema, text_of
 from sfumato.table.sources import TableSource, open_source
+from sfumato.table.sources.protocol import Reading, refuse_of_tables
 from sfumato.table.table import Table
 
 

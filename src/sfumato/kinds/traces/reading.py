@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, SfumatoError, raise_all, said_of
 from sfumato.former import FormerTraces, refuse_others, warn
-from sfumato.hierarchy.specification import HierarchySpecification
+from sfumato.hierarchy.tree import HierarchySpecification
 from sfumato.kernels.ratings.rows import number_by_appearance
 from sfumato.kinds.traces.grain import LARGEST, SMALLEST, WIDTHS, Axis, Leaves, code_axis, grid_axis, time_axis
 from sfumato.kinds.traces.traces import Traces
@@ -21,11 +21,11 @@ from sfumato.numbers import counted
 from sfumato.table.columns import ValueReading, is_text, keys_read, typed_column
 from sfumato.table.distinct import distinct_of
 from sfumato.table.header import Header, check_names
-from sfumato.table.layout import Reading, refuse_of_tables
 from sfumato.table.person_keys import key_columns, read_key_form
 from sfumato.table.reading import label_of
 from sfumato.table.schema import Kind, text_of
 from sfumato.table.sources import TableSource, open_source
+from sfumato.table.sources.protocol import Reading, refuse_of_tables
 
 _STAMP = (
     r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([01][0-9]|2[0-3]):([0-5][0-9])(?::[0-5][0-9](?:[.,][0-9]+)?)?"

@@ -12,14 +12,21 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.classes.partition import group_records
-from sfumato.classes.people import counted_people, largest_of
-from sfumato.classes.statistics import STARRED, ClassStatistics, class_statistics, counted_statistics
+from sfumato.classes.statistics import (
+    STARRED,
+    ClassStatistics,
+    class_statistics,
+    counted_people,
+    counted_statistics,
+    largest_of,
+)
 from sfumato.errors import VerificationError, raise_all
 from sfumato.kernels.grouping import first_records
 from sfumato.models.protocol import Check as Check
 from sfumato.models.protocol import Outcome as Outcome
 from sfumato.models.protocol import (
     PrivacyModel,
+    WholeTableModel,
     of_population,
     promise_words,
     says,
@@ -27,7 +34,6 @@ from sfumato.models.protocol import (
     unknown_original,
     unknown_population,
 )
-from sfumato.models.sensitive import WholeTableModel
 from sfumato.numbers import counted, percent, plural
 from sfumato.parallel import each, worth_starting
 from sfumato.published.checks.people import ATTESTED, NO_STEP, PeopleFound, WishesFound, attested_checks, wishes_found

@@ -20,21 +20,22 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.classes.partition import group_records
-from sfumato.classes.people import counted_people, largest_of, with_totals_of_all
 from sfumato.classes.statistics import (
     ClassStatistics,
     SensitiveCounts,
     class_statistics,
+    counted_people,
     counted_statistics,
     counts_of,
     join_statistics,
+    largest_of,
     number_values,
     occurrences_of,
     some_classes,
+    with_totals_of_all,
 )
 from sfumato.errors import InputError, VerificationError
-from sfumato.models.protocol import Check, Outcome, PrivacyModel, promise_words, says, speak_of
-from sfumato.models.sensitive import whole_table_models
+from sfumato.models.protocol import Check, Outcome, PrivacyModel, promise_words, says, speak_of, whole_table_models
 from sfumato.numbers import counted
 from sfumato.published.apart import BUCKET, COUNT, BucketizedTables, Columns
 from sfumato.published.checks.generalized import (

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.people import MOST_SUBSETS, Fingerprints, fingerprints
+from sfumato.classes.statistics import MOST_SUBSETS, Fingerprints, fingerprints
 from sfumato.models.protocol import Achieved, Check, Outcome, PrivacyModel
 from sfumato.numbers import counted, percent
 from sfumato.published.checks.generalized import RowsOfClasses, Verification, verify_table

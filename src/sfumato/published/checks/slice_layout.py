@@ -16,8 +16,7 @@ from sfumato.classes.partition import distinct_records
 from sfumato.errors import PolicyError
 from sfumato.kernels.slices.groups import SliceIndex, SlicingArrays, fill_bits, measure_matches
 from sfumato.models.compiled import compile_rules
-from sfumato.models.protocol import TRAITS, Achieved, PrivacyModel, mixing, shares
-from sfumato.models.sensitive import SensitiveModel
+from sfumato.models.protocol import TRAITS, Achieved, PrivacyModel, SensitiveModel, mixing, shares
 from sfumato.parallel import each
 from sfumato.progress import Progress, silent
 from sfumato.published.apart import BUCKET, Columns, column_of

@@ -18,8 +18,7 @@ from sfumato.classes.partition import distinct_records
 from sfumato.classes.statistics import class_statistics
 from sfumato.kernels.predicates import SLACK
 from sfumato.kernels.slices.groups import SliceIndex
-from sfumato.models.protocol import Achieved, Check, Outcome, PrivacyModel, promise_words, says
-from sfumato.models.sensitive import SensitiveModel
+from sfumato.models.protocol import Achieved, Check, Outcome, PrivacyModel, SensitiveModel, promise_words, says
 from sfumato.numbers import counted
 from sfumato.published.apart import BUCKET, Columns, SlicedTable, labels_of
 from sfumato.published.checks.slice_layout import (

@@ -20,8 +20,7 @@ from sfumato.hierarchy import (
     hierarchy_text,
     read_hierarchy,
 )
-from sfumato.hierarchy.specification import listed_values, text_of
-from sfumato.hierarchy.tree import ROOT
+from sfumato.hierarchy.tree import ROOT, listed_values, text_of
 from sfumato.studio.desk import MOST_DRAFTED, Desk
 from sfumato.studio.draft import WITH_SETTINGS, Draft
 from sfumato.studio.pages import answering, desk_of, fragment, page, page_entry, reading, text, whole

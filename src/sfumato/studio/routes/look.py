@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from sfumato.errors import InputError
 from sfumato.evaluation.preview import ClassSizes
-from sfumato.hierarchy.specification import text_of
+from sfumato.hierarchy.tree import text_of
 from sfumato.numbers import counted, percent
 from sfumato.progress import silent
 from sfumato.published import PublishedTable

@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError, SfumatoError
-from sfumato.hierarchy.specification import text_of
+from sfumato.hierarchy.tree import text_of
 from sfumato.table.databases.address import Address, address_of
 from sfumato.table.distinct import as_categories_where_few
 from sfumato.whole_files import read_regular_text

@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError, SchemaError, SfumatoError, raise_all, raise_together
 from sfumato.table.columns import ValueReading
 from sfumato.table.header import Header, RoleAssignment, assign_roles, checked_header
-from sfumato.table.layout import Reading
 from sfumato.table.reading import ReadingPolicy, open_table_as
-from sfumato.table.repeated_keys import candidates
 from sfumato.table.schema import Schema
 from sfumato.table.sources import TableSource
 from sfumato.table.sources.folders import Part, SeveralFiles, files_of, joined_column, named_part, typed_by_name
 from sfumato.table.sources.frames import ArrowFileSource, ParquetSource, without_index
 from sfumato.table.sources.json_files import is_json_lines
+from sfumato.table.sources.protocol import Reading
 from sfumato.table.sources.text_files import CsvSource, count_regular_rows
+from sfumato.table.table import candidates
 
 BYTES = 1 << 22
 """Bytes of a CSV file that are parsed at a time."""
