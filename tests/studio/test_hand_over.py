@@ -15,6 +15,7 @@ import sfumato as sf
 from sfumato.classes.population_uniqueness import population_uniqueness
 from sfumato.numbers import percent
 from sfumato.studio.pages import ticks
+from sfumato.studio.routes import sign
 from sfumato.studio.routes.look import CLASS_BANDS, bars
 from sfumato.studio.routes.sign import Marks
 from studio.desks import opened, people
@@ -191,6 +192,15 @@ def test_a_spreadsheet_has_one_mark_before_all_fractions(studio):
         refused = studio.post("/sign/hand-over", **{**sent, "name": "odd"}, separator=separator, decimal=decimal)
         assert refused.status_code == 422
     assert not (place / "odd").exists()
+    for name in ("aux", "NUL.release", "a:b", "what?", "end."):
+        refused = studio.post("/sign/hand-over", **{**sent, "name": name})
+        assert "Windows cannot have a folder of this name" in refused.json()["problems"][0]
+    # The written file is read again: one that came out otherwise is removed and said.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sign, "write_whole", lambda path, text, *_: path.write_text(text.replace("flu", "flue"), "utf-8"))
+        refused = studio.post("/sign/hand-over", **{**sent, "name": "torn"}, separator=";", decimal=",")
+    assert "is not the release that was verified" in refused.json()["problems"][0]
+    assert not (place / "torn-data.csv").exists()
     marks = Marks(";", ",")
     assert marks.cells(pl.Series("a", ["1490.43-2000.5", "*", None, "-7"]), ends=True) == [
         "1490,43-2000,5",

@@ -242,6 +242,10 @@ def replay(request: Request, sent: FormData) -> str:
     return BRANCHED if branches else f"The policy of last time is the setup now.{left}"
 
 
+_NOT_PORTABLE = re.compile(r'(?i)(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?|.*[<>:"|?*\x00-\x1f].*|.*[ .]')
+"""Names that a recipient on Windows could not copy a folder under."""
+
+
 def hand_over(request: Request, sent: FormData) -> str:
     """Copy a release into a folder beside the table, and write a receipt for its recipient beside that."""
     desk = desk_of(request)
@@ -249,6 +253,8 @@ def hand_over(request: Request, sent: FormData) -> str:
     name = text(sent, "name").strip()
     if not name or name in (".", "..") or Path(name).name != name or "\\" in name or "\0" in name:
         raise InputError("name: give the name of a new folder, without a path")
+    if _NOT_PORTABLE.fullmatch(name):
+        raise InputError("name: Windows cannot have a folder of this name; choose another")
     if lack := lacking(desk, job):
         raise InputError(*lack)
     asked = text(sent, "format") or desk.policy_of(job).output.format
@@ -265,8 +271,9 @@ def hand_over(request: Request, sent: FormData) -> str:
         if path.exists():
             raise InputError(f"{path.name}: is there already; take it away, or name another folder")
     copy_release(desk.release_folder(job), target, proof, format, _numbers(desk, job))
-    for path, content in sheets.items():
+    for (path, content), published in zip(sheets.items(), tables, strict=True):
         write_whole(path, content)
+        _recounted(desk, job, path, marks, published)
     beside = ", ".join([f"the receipt for its recipient in {proof.name}", *(path.name for path in sheets)])
     return f"The release is in {target}; beside it {beside}."
 
@@ -320,15 +327,32 @@ def _swapped(cells: Sequence[str | None], old: str, new: str) -> list[str | None
     return [None if cell is None else fraction.sub(new, cell) for cell in cells]
 
 
+def _recounted(desk: Desk, job: Job, path: Path, marks: Marks, name: str) -> None:
+    """Read a written sheet again, as its recipient does; it goes where it is not the verified table, cell by cell."""
+    table = desk.release(job.number)[1].published.tables[name]
+    with path.open(encoding="utf-8", newline="") as file:
+        names, *rows = csv.reader(file, delimiter=marks.separator)
+    ends = _ends(desk, job)
+    cells = {its.name: marks.cells(its, ends=its.name in ends) for its in table}
+    expected = [["" if cell is None else cell for cell in row] for row in zip(*cells.values(), strict=True)]
+    if (names, rows) != (table.columns, expected):
+        path.unlink()
+        raise InputError(f"{path.name}: is not the release that was verified, and was removed; hand it over once more")
+
+
 def _with_marks(desk: Desk, job: Job, marks: Marks) -> dict[str, str]:
     """Write the tables of a release with marks of one's own; every number of a file then has the same mark."""
-    _, opened = desk.release(job.number)
-    labels = getattr(opened.published, "quasi_identifying", ())
-    numbers = [name for name in labels if name in desk.table.names and desk.profile(name).kind is Kind.NUMERIC]
+    ends = _ends(desk, job)
     return {
-        name: marks.text({its.name: marks.cells(its, ends=its.name in numbers) for its in table})
-        for name, table in opened.published.tables.items()
+        name: marks.text({its.name: marks.cells(its, ends=its.name in ends) for its in table})
+        for name, table in desk.release(job.number)[1].published.tables.items()
     }
+
+
+def _ends(desk: Desk, job: Job) -> list[str]:
+    """Name the columns whose cells are ends of ranges."""
+    labels = getattr(desk.release(job.number)[1].published, "quasi_identifying", ())
+    return [name for name in labels if name in desk.table.names and desk.profile(name).kind is Kind.NUMERIC]
 
 
 def _numbers(desk: Desk, job: Job) -> dict[str, Kind]:
