@@ -121,7 +121,8 @@ def contradictions(result: AttackResult) -> Iterator[str]:
 def _low_end(share: dict[str, float], tail: float) -> float:
     """Return the low end of Wilson's interval with a chance of `tail` below it."""
     n, p, z = share["people"], share["share"], -NormalDist().inv_cdf(tail)
-    return (p + z * z / (2 * n) - z * math.sqrt(p * (1 - p) / n + (z / (2 * n)) ** 2)) / (1 + z * z / n)
+    low = (p + z * z / (2 * n) - z * math.sqrt(p * (1 - p) / n + (z / (2 * n)) ** 2)) / (1 + z * z / n)
+    return low if p > 0 else 0.0  # Rounding must not say else.
 
 
 def main() -> int:

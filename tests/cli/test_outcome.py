@@ -9,7 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from sfumato.cli.app import app
-from sfumato.cli.outcome import explained, outcome, printable, say
+from sfumato.cli.outcome import explained, narrow, outcome, printable, say
 from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError
 
 MARK = "geheim-4711"
@@ -155,3 +155,15 @@ def test_what_the_grammar_refuses_is_said_without_the_words_of_its_library(words
     assert result.exit_code == 2
     assert result.stderr.endswith(f"{said}\n")
     assert "Value error" not in result.stderr
+
+
+def test_a_line_fits_a_terminal_whatever_stands_in_it() -> None:
+    for line in (
+        "short",
+        "  · " + "word " * 40,
+        " " * 44 + "health_authority_of_residence_of_a_person",
+        "a" * 30 + "  " + "b" * 60,
+    ):
+        parts = narrow(line)
+        assert " ".join(parts).split() == line.split()
+        assert max(map(len, parts)) <= 80

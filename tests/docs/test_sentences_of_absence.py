@@ -7,26 +7,37 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sfumato.evaluation.attacks import ATTACKS, CRITERIA
+from sfumato.evidence.content import _LACKING
 from sfumato.models import MODELS
 from sfumato.release.description import OWN_KINDS
 
 ROOT = Path(__file__).parents[2]
 ABSENCE = re.compile(
-    r"\b(?:no (?:\w+ )?(?:model|attack|published table)s?|none of (?:the|our) (?:models|attacks))(?: \w+){0,3}?"
-    r" (?:bounds?|protects?|prevents?|hides?|plays?|reads?|has)\b",
+    r"\bno promise bounds\b|\b(?:no (?:\w+ )?(?:model|attack|published table)s?"
+    r"|none of (?:the|our) (?:models|attacks)|only (?:a |[\w-]+ and )?(?:model|differential privacy))(?: \w+){0,3}?"
+    r" (?:bounds?|protects?|prevents?|hides?|plays?|reads?|guess(?:es)?|has)\b",
     re.I,
 )
 WORDS = {
     "README.md: No model here bounds",
     "docs/explanation/what-k-anonymity-does-not-protect.md: No model here prevents",
     "docs/explanation/what-k-anonymity-does-not-protect.md: No model of one release protects",
+    "docs/how-to/attack-a-release.md: Only a model bounds",
+    "docs/how-to/attack-a-release.md: no promise bounds",
     "docs/how-to/identifying-columns.md: No model here reads",
     "docs/how-to/one-person-many-records.md: No model of the classes bounds",
     "docs/how-to/one-person-many-records.md: no attack plays",
+    "docs/how-to/report.md: no promise bounds",
+    "docs/reference/attacks/corruption.md: No promise bounds",
     "docs/reference/attacks/intersection.md: No model of one release bounds",
     "docs/reference/attacks/intersection.md: no model of one release bounds",
+    "docs/reference/attacks/reconstruction.md: No promise bounds",
+    "docs/reference/command-line.md: no promise bounds",
     "docs/reference/ratings.md: No model bounds",
+    "src/sfumato/cli/explain.py: Only delta-presence and differential privacy bound",
     "src/sfumato/evaluation/attacks/intersection.py: no model of one release bounds",
+    "src/sfumato/evaluation/attacks/reconstruction.py: no promise bounds",
+    "src/sfumato/evidence/content.py: no attack of this program guesses",
     "src/sfumato/kinds/ratings/check.py: no model bounds",
     "src/sfumato/kinds/ratings/make.py: No model bounds",
     "src/sfumato/kinds/ratings/make.py: no model bounds",
@@ -60,3 +71,24 @@ def test_nothing_was_added_since() -> None:
 def test_every_attack_is_about_something() -> None:
     about = [name for names in CRITERIA.values() for name in names]
     assert sorted(about) == sorted(ATTACKS)
+
+
+def test_what_is_played_on_private_counts_and_records_is_what_can_be() -> None:
+    page = (ROOT / "docs/reference/differential-privacy.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in page.partition("| attack | on counts |")[2].splitlines()[2:]]
+    said = {
+        one.lower().replace(" ", "-"): [cell.startswith("played") for cell in row[1:]]
+        for row in rows[: rows.index([""])]
+        for one in row[0].split(", ")
+    }
+    kinds = ("marginal-tables", "randomized-table")
+    lacking = {name for name, one in ATTACKS.items() if {"anonymizer", "pseudonyms"} & {*one.needs}}
+    lacking.add("reconstruction")  # It needs exact counts.
+    assert said == {
+        name: [kind in one.kinds and name not in lacking for kind in kinds] for name, one in ATTACKS.items()
+    }
+
+
+def test_no_attack_is_said_to_lack_that_is_played() -> None:
+    for kind, criterion in _LACKING:
+        assert not any(kind in ATTACKS[name].kinds for name in CRITERIA[criterion])

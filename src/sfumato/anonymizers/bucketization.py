@@ -19,7 +19,7 @@ from sfumato.anonymizers.protocol import Problem, Publication
 from sfumato.classes.statistics import ClassStatistics, SensitiveCounts, class_statistics, number_values
 from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.slices.bucket_making import join_left, largest_first, sorted_by_value
-from sfumato.models import promisable
+from sfumato.models import GENERALIZE, promisable
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import ProbabilisticLDiversity
 from sfumato.models.protocol import TOLERANCE, PrivacyModel, Subject, says
@@ -153,8 +153,7 @@ def _model_problems(table: EncodedTable, models: Sequence[PrivacyModel]) -> Iter
         if "buckets" not in says(model).speaks_of:
             yield (
                 f"{model.name}: bucketization publishes quasi-identifying values as they are and cannot promise it; it "
-                f"can promise {', '.join(promisable('buckets'))}; for others take an anonymizer that generalizes, "
-                "such as mondrian"
+                f"can promise {', '.join(promisable('buckets'))}; for others {GENERALIZE}"
             )
         else:
             try:

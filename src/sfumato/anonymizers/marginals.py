@@ -23,7 +23,7 @@ from sfumato.classes.partition import ValueSets, group_records
 from sfumato.classes.statistics import class_statistics
 from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.grouping import first_records
-from sfumato.models import promisable
+from sfumato.models import GENERALIZE, promisable
 from sfumato.models.protocol import PrivacyModel, Subject, says, smallest_allowed, speak_of
 from sfumato.options import Checked, Limit
 from sfumato.published import MarginalTables
@@ -165,7 +165,7 @@ def _model_problems(table: EncodedTable, models: Sequence[PrivacyModel]) -> Iter
         if "marginals" not in says(model).speaks_of:
             yield (
                 f"{model.name}: count tables cannot promise it; they can promise {', '.join(promisable('marginals'))}; "
-                "for others take an anonymizer that generalizes, such as mondrian"
+                f"for others {GENERALIZE}"
             )
         else:
             try:

@@ -182,7 +182,7 @@ def narrow(line: str) -> list[str]:
     """Return a line as lines that fit a terminal; what does not fit goes on below, further in."""
     if len(line) <= WIDTH:
         return [line]
-    indent = " " * (len(line) - len(line.lstrip()) + INDENT)
+    indent = " " * min(len(line) - len(line.lstrip()) + INDENT, WIDTH // 4)  # titles may stand far to the right
     return textwrap.wrap(line, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 

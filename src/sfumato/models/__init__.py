@@ -60,6 +60,10 @@ def __getattr__(name: str) -> Any:
     return globals().setdefault(name, loaded(_PLACES[name]))
 
 
+GENERALIZE = "take an anonymizer that generalizes, such as mondrian"
+"""What to take for a model that a publisher cannot promise."""
+
+
 def promisable(subject: Subject) -> tuple[str, ...]:
     """Return the names of the models that speak of `subject`."""
     return tuple(name for name, model in MODELS.items() if subject in getattr(model, "speaks_of", Says.speaks_of))

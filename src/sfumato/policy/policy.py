@@ -21,7 +21,7 @@ from pydantic import Field
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.anonymizers.protocol import Anonymizer, Publisher
 from sfumato.errors import PolicyError, SfumatoError, raise_all
-from sfumato.models import MODELS
+from sfumato.models import GENERALIZE, MODELS
 from sfumato.models.protocol import PrivacyModel
 from sfumato.policy.entries import (
     LazyEntries,
@@ -384,7 +384,7 @@ def _model_contradictions(mapping: Mapping[str, Any]) -> Iterator[Mistake]:
     elif promising and models in ([], ()):
         yield Mistake(("models",), "is empty; name at least one")
     elif models and not promising:
-        yield Mistake(("models",), f"{name} enforces no privacy model; leave them out")
+        yield Mistake(("models",), f"{name} enforces no privacy model; leave them out, or {GENERALIZE}")
 
 
 def _named_twice(mapping: Mapping[str, Any]) -> Iterator[Mistake]:

@@ -31,6 +31,7 @@ from sfumato.findings.review import (
     severe_findings,
     wrong_answers,
 )
+from sfumato.models import GENERALIZE
 from sfumato.models.protocol import (
     TRAITS,
     PrivacyModel,
@@ -215,7 +216,7 @@ def presence_problems(
 ) -> list[str]:
     """Say why what is promised about the presence of people cannot be enforced, if so."""
     asking = [model for model in models if model.name == DELTA_PRESENCE]
-    if not asking:
+    if not asking or hasattr(anonymizer, "publish"):  # A publisher refuses it with its own reason.
         return []
     name, problems = getattr(anonymizer, "name", ""), []
     if not getattr(anonymizer, "shares_nobody", False):
@@ -342,7 +343,8 @@ def _model_problems(models: Sequence[object], anonymizer: object) -> list[str]:
     if promising and not models:
         problems.append("models: name at least one privacy model, e.g. KAnonymity(5)")
     if models and not promising:
-        problems.append(f"models: {getattr(anonymizer, 'name', '')} enforces no privacy model; leave them out")
+        name = getattr(anonymizer, "name", "")
+        problems.append(f"models: {name} enforces no privacy model; leave them out, or {GENERALIZE}")
     return problems
 
 

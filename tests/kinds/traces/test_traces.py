@@ -120,9 +120,9 @@ def test_the_recount_agrees_with_looking_at_every_set(seed: int) -> None:
     traces = read(small(draw, draw.randrange(2, 9)), sensitive="ill")
     release = anonymize_traces(traces, TracePrivacy(1, 4), seed=1)
     held, values = shown(release)
-    found = known_counts(release.published.rows, TracePrivacy(2, 3, 0.5), len(release.published.value_names))
+    found = known_counts(release.published.rows, TracePrivacy(2, 4, 0.5), len(release.published.value_names))
     for count in found:
-        sets = [known for known in naive.known_sets(held, 3) if len(known) == count.size]
+        sets = [known for known in naive.known_sets(held, 4) if len(known) == count.size]
         fitting = {known: [v for trace, v in zip(held, values, strict=True) if known <= trace] for known in sets}
         shares = [
             Fraction(sum(value in one for one in those), len(those)) for those in fitting.values() for value in "xyz"

@@ -19,9 +19,16 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.full_domain.levels import DomainLevels, Grouping, LevelTables, WeightedRecords, group_weighted
+from sfumato.anonymizers.full_domain.levels import (
+    DomainLevels,
+    Grouping,
+    LevelTables,
+    WeightedRecords,
+    group_weighted,
+    plain_records,
+)
 from sfumato.anonymizers.full_domain.suppression import CountedNode
-from sfumato.classes.partition import group_records
+from sfumato.classes.partition import distinct_records, group_records
 from sfumato.errors import PolicyError
 from sfumato.hierarchy.lattice_search import Levels
 from sfumato.kernels.full_domain import cell_sums, lost_sums
@@ -51,6 +58,8 @@ ObjectiveName = Literal[
 
 Mean = Literal["arithmetic", "geometric", "sum", "maximum", "rank"]
 
+Convention = Literal["arx"]
+
 EVEN = 0.5
 """The balance at which suppressed and generalized cells count alike."""
 
@@ -66,6 +75,8 @@ SLACK = 1e-12
 _Shares = NDArray[np.float64]
 
 _People = NDArray[np.int64]
+
+_Sums = NDArray[np.int64] | NDArray[np.float64]
 
 
 class Floor(Protocol):
@@ -117,17 +128,23 @@ def node_loss(
     smallest: int,
     limit: int,
     balance: float = EVEN,
+    convention: Convention | None = None,
 ) -> NodeLoss:
     """Prepare an objective for a table. codes : unsigned (n, q). Cost O(n · q)."""
     total = len(codes)
     if name == "discernibility":
+        if convention is not None and balance < EVEN:
+            return _AllSquares(tables, plain_records(*distinct_records(codes)[:2]))
         return _SquaredSizes(tables, total, smallest, *_balance_parts(balance))
     if name == "average-class-size":
-        return _MeanSize(tables, total, smallest, limit)
+        return (_MeanSize if convention is None else _MeanSizeOfAll)(tables, total, smallest, limit)
     occurrences = [
         np.bincount(codes[:, place], minlength=domain.node_of.shape[1]) for place, domain in enumerate(domains)
     ]
-    return CellLoss(_cell_objective(name, mean, domains, occurrences, balance), tables)
+    if convention is None:
+        return CellLoss(_cell_objective(name, mean, domains, occurrences, balance), tables)
+    objective = _cell_objective(name, mean, domains, occurrences, max(balance, EVEN), whole=True)
+    return CellLoss(objective, tables, min(1.0, 2 * balance))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -188,6 +205,7 @@ class CellLoss:
 
     objective: CellObjective
     tables: LevelTables
+    missing: float = 1.0  # part that a suppressed cell is charged of what its node leaves of the full cost
 
     def value(self, node: CountedNode) -> float:
         """Return the loss of the table, suppressed records included. O(c · q)."""
@@ -199,14 +217,19 @@ class CellLoss:
             return ()
         return self.objective.ranked(self._sums(node))[1:]
 
-    def _sums(self, node: CountedNode) -> NDArray[np.int64]:
+    def _sums(self, node: CountedNode) -> _Sums:
         objective = self.objective
         at = self.tables.at(node.levels)
         sums = cell_sums(
             node.records.codes, node.groups.firsts, node.groups.sizes, node.outcome.kept, at, objective.costs,
             objective.full,
         )  # fmt: skip
-        return np.asarray(sums + node.records.gone * objective.full)
+        levels = objective.unsuppressed[np.arange(len(node.levels)), list(node.levels)]
+        return self._charged(np.asarray(sums + node.records.gone * objective.full), levels)
+
+    def _charged(self, full: NDArray[np.int64], levels: NDArray[np.int64]) -> _Sums:
+        """Return sums between those of `levels` without suppression and those where it is charged in full."""
+        return full if self.missing == 1 else levels + self.missing * (full - levels)
 
     def floor(self, node: CountedNode, low: Levels, before: Floor | None) -> Floor:
         """Charge lost records in full and the others for the level of `low`. O(lost records · levels)."""
@@ -218,7 +241,8 @@ class CellLoss:
         )  # fmt: skip
         known = before.sums if isinstance(before, _TermFloor) else objective.unsuppressed
         sums = known[:, : lost.shape[1]] + lost
-        return (_WorstFloor if objective.worst else _TermFloor)(objective.terms(sums).tolist(), sums)
+        charged = self._charged(sums, objective.unsuppressed[:, : lost.shape[1]])
+        return (_WorstFloor if objective.worst else _TermFloor)(objective.terms(charged).tolist(), sums)
 
     def cut(self, value: float) -> float:
         """Return the sum of terms that stands for `value`, and some slack."""
@@ -276,8 +300,8 @@ class CellObjective:
         # An attribute that has nothing to lose, such as the entropy of a single record, costs nothing anywhere.
         return np.maximum(self.full, 1)
 
-    def value(self, sums: NDArray[np.int64]) -> float:
-        """Return the loss of a table, 0 to 1. sums : int64 (q,), what the cells of each attribute cost."""
+    def value(self, sums: _Sums) -> float:
+        """Return the loss of a table, 0 to 1. sums : (q,), what the cells of each attribute cost."""
         losses: list[float] = ((sums - self.known) / self.most).tolist()
         if self.worst:
             return self.ranked(sums)[0]
@@ -288,12 +312,12 @@ class CellObjective:
             return float(math.prod(1.0 + loss for loss in losses) ** (1.0 / len(losses)) - 1.0)
         return math.prod(float((1.0 + loss) ** share) for share, loss in zip(shares, losses, strict=True)) - 1.0
 
-    def ranked(self, sums: NDArray[np.int64]) -> tuple[float, ...]:
+    def ranked(self, sums: _Sums) -> tuple[float, ...]:
         """Return what each attribute loses, weighted, the largest first."""
         losses: list[float] = ((sums - self.known) / self.most * self.shares).tolist()
         return tuple(sorted(losses, reverse=True))
 
-    def terms(self, sums: NDArray[np.int64]) -> NDArray[np.float64]:
+    def terms(self, sums: _Sums) -> NDArray[np.float64]:
         """Return parts whose sum, or maximum, over attributes grows with the value; float64 (q, levels)."""
         # Above the height of an attribute there are no sums.
         losses = np.maximum(sums - self.known[:, None], 0) / self.most[:, None]
@@ -311,13 +335,16 @@ def _cell_objective(
     domains: Sequence[DomainLevels],
     occurrences: Sequence[NDArray[np.int64]],
     balance: float = EVEN,
+    *,
+    whole: bool = False,
 ) -> CellObjective:
     """Lay the costs of an objective out for a table.
 
     ``"loss"``: (leaves − 1) / (leaves of the domain − 1); ``"ncp"``: leaves / those of the domain, 0 for one;
     ``"precision"``: level / height; ``"entropy"``: bits that are missing, over those of the suppressed table;
     ``"information"``: log leaves / log of the domain's. Entropies and information weigh by the bits that an attribute
-    has to lose as well. `balance`: below a half suppressed records cost less, above it generalized ones.
+    has to lose as well. `balance`: below a half suppressed records cost less, above it generalized ones; `whole`: by
+    ARX's convention, where a leaf of the loss metric has its share of the domain, less what every leaf costs.
     """
     rows = [_COSTS[name](domain, counts) for domain, counts in zip(domains, occurrences, strict=True)]
     records = int(occurrences[0].sum())
@@ -329,7 +356,9 @@ def _cell_objective(
         weights *= most
     classes_weigh, left_out, parts = _balance_parts(balance)
     full, known, most = full * left_out, known * parts, most * parts
-    rows = [(costs * classes_weigh, suppressed * left_out) for costs, suppressed in rows]
+    if whole:
+        full, most = full + parts - classes_weigh, most + (parts - classes_weigh) * records
+    rows = [(costs * classes_weigh, int(suppressed)) for (costs, _), suppressed in zip(rows, full, strict=True)]
     floors = [np.minimum(costs, suppressed) for costs, suppressed in rows]
     sums = np.zeros((len(domains), 1 + max(domain.height for domain in domains)), dtype=np.int64)
     for row, least, counts in zip(sums, floors, occurrences, strict=True):
@@ -511,6 +540,40 @@ class _MeanSize(_ClassBasedLoss):
         most = int(np.minimum(weights, self.smallest).sum())
         published = self.total - self.limit
         return FlatFloor(max(1.0, published / most if most else 1.0), self.tables.bits)
+
+
+class _MeanSizeOfAll(_MeanSize):
+    """Average class size, where suppressed records are one class and k divides nothing."""
+
+    def value(self, node: CountedNode) -> float:
+        """Divide all records by classes. O(c)."""
+        return self.total / (int(node.outcome.kept.sum()) + (node.outcome.suppressed > 0))
+
+    def floor(self, node: CountedNode, low: Levels, before: Floor | None) -> Floor:
+        """Count the classes that there can be, and that of suppressed records. O(m)."""
+        weights = node.records.weights[~node.outcome.lost[node.groups.class_of]]
+        most = int(np.minimum(weights, self.smallest).sum()) / self.smallest
+        return FlatFloor(self.total / (most + 1), self.tables.bits)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _AllSquares(_ClassBasedLoss):
+    """Discernibility, where suppressed records stay in their classes; `records` are all of them."""
+
+    tables: LevelTables
+    records: WeightedRecords
+
+    def value(self, node: CountedNode) -> float:
+        """Add the squares up. O(m · q)."""
+        return self._squares(node.levels)
+
+    def floor(self, node: CountedNode, low: Levels, before: Floor | None) -> Floor:
+        """Add those of `low` up: classes that are put together have the larger square. O(m · q)."""
+        return FlatFloor(self._squares(low), self.tables.bits)
+
+    def _squares(self, levels: Levels) -> float:
+        sizes = group_weighted(self.records, self.tables, levels).sizes
+        return float(sizes @ sizes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

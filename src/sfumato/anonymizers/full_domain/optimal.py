@@ -46,6 +46,7 @@ from sfumato.anonymizers.full_domain.losses import (
     CellLoss,
     CellObjectiveName,
     ClassObjectiveName,
+    Convention,
     Mean,
     NodeLoss,
     ObjectiveName,
@@ -122,6 +123,11 @@ class Optimal(Checked):
         rising order of their cost, and each takes the records that make up classes there and that no cheaper node has
         taken; what is left in the end joins the classes that it makes dearer by the least. Only with an objective of
         cells; not proven to be the best.
+    convention
+        ``"arx"`` charges suppressed records as ARX does: like others on the same levels, and in addition for twice the
+        balance, at most 1, of what is missing to the full cost. At a balance of 0 that is what ARX calls a monotonic
+        objective, of entropy and discernibility as well. In the average class size they are one class, and k divides
+        nothing.
     levels
         The level that a column must be published on, for each name; those that are not named are searched. If all are
         named, that node alone is published, or nothing.
@@ -163,6 +169,7 @@ class Optimal(Checked):
     node_limit: Annotated[int, Limit(0, above=True)] | None = None
     local_recoding: bool = False
     label: str | None = None
+    convention: Convention | None = None
     levels: Mapping[str, int] | None = field(default=None, hash=False)
 
     @property
@@ -191,10 +198,20 @@ class Optimal(Checked):
                 yield f"optimal: mean={self.mean!r} is over attributes, of which {self.objective!r} knows nothing"
             if self.local_recoding is True:
                 yield f"optimal: local_recoding needs an objective of cells, which {self.objective!r} is not"
-        if self.balance != EVEN and self.objective in ("entropy", *_NOT_OF_CELLS[1:]):
+        if self.balance != EVEN and self.objective in (*(() if self.convention else ("entropy",)), *_NOT_OF_CELLS[1:]):
             yield f"optimal: balance means nothing to {self.objective!r}; leave it out, or take another objective"
+        if self.convention is not None:
+            yield from self._convention_mistakes()
         if self.local_recoding is True and (self.balance != EVEN or self.mean in ("sum", "maximum", "rank")):
             yield "optimal: local_recoding takes means, and suppressed records in full; leave out one or the other"
+
+    def _convention_mistakes(self) -> Iterator[str]:
+        if self.local_recoding is True or self.objective in ("payout", *OF_RECORDS):
+            yield f"optimal: convention={self.convention!r} is for objectives over cells and classes; leave it out"
+        if (self.balance > EVEN and self.objective != "loss") or (
+            self.balance not in (0, EVEN) and self.objective == "discernibility"
+        ):
+            yield f"optimal: by the convention of {self.convention} {self.objective} has no balance of {self.balance:g}"
 
     def solve(self, problem: Problem) -> Partition:
         """Search the lattice and group the records on the best node.
@@ -282,7 +299,9 @@ class Optimal(Checked):
             case objective:
                 # What the payout loses of information is charged as that.
                 name: CellObjectiveName | ClassObjectiveName = "information" if objective == "payout" else objective
-                return node_loss(name, self.mean, domains, tables, codes, smallest, limit, self.balance)
+                return node_loss(
+                    name, self.mean, domains, tables, codes, smallest, limit, self.balance, self.convention
+                )
 
     @property
     def _limits(self) -> SearchLimit:
@@ -353,6 +372,7 @@ def _measure(options: Optimal) -> str:
     means = options.mean in ("arithmetic", "geometric")
     over = f", {options.mean}{' mean' if means else ''}" if options.objective in _OF_CELLS else ""
     over += "" if options.label is None else f" by {options.label}"
+    over += "" if options.convention is None else f" by the convention of {options.convention}"
     return options.objective + over + ("" if options.balance == EVEN else f", balance {options.balance:g}")
 
 
@@ -382,6 +402,8 @@ _PEOPLE = 50
 """Nodes of a generation of the genetic search."""
 _BOXES = 100
 """Nodes that are counted for a bound at the end, at most."""
+_WALKED = 0.8
+"""Part of the limits that is spent before the neighbours of the best node are looked at."""
 _ELITE = 10
 """Of these, the best, which go on as they are."""
 
@@ -395,7 +417,7 @@ class Heuristic(Optimal):
 
     Parameters
     ----------
-    objective, mean, balance, label
+    objective, mean, balance, label, convention
         As for :class:`Optimal`.
     time_limit
         Seconds after which the search ends with the best that it has; what comes out then depends on the machine.
@@ -440,11 +462,14 @@ class Heuristic(Optimal):
 
     def _found(self, problem: Problem, ground: SearchProblem) -> SearchResult:
         unlimited = self.node_limit is None and self.time_limit is None
-        walk = _Walk(ground, SearchLimit(_NODES) if unlimited else self._limits, progress_of(problem, ground))
+        limits = SearchLimit(_NODES) if unlimited else self._limits
+        walk = _Walk(ground, _part_of(limits), progress_of(problem, ground))
         if self.strategy == "genetic":
             walk.evolve(random.SystemRandom() if problem.seed is None else random.Random(problem.seed))
         else:
             walk.step(1 if self.strategy == "bottom-up" else -1)
+        walk.budget = limits
+        walk.settle()
         found = walk.result()
         if found.best is None:
             raise unsatisfiable(problem, found)
@@ -504,6 +529,20 @@ class _Walk:
                 if direction > 0 or not node.hopeless:
                     heapq.heappush(heap, (_urgency(node), levels))
 
+    def settle(self) -> None:
+        """Go on from the best node to one that is better, a step or two away, up or down, as long as there is one."""
+        best = None
+        while self.path and self.path[-1] is not best:
+            best = self.path[-1]
+            near = [levels for way in (-1, 1) for levels in self._neighbours(best.levels, way)]
+            further = (levels for one in near for way in (-1, 1) for levels in self._neighbours(one, way))
+            for levels in dict.fromkeys((*near, *further)):
+                if self.spent:
+                    return
+                self.look(levels)
+                if self.path[-1] is not best:
+                    break
+
     def _neighbours(self, levels: Levels, direction: int) -> Iterator[Levels]:
         for place, (level, height) in enumerate(zip(levels, self.lattice.heights, strict=True)):
             if 0 <= level + direction <= height:
@@ -546,6 +585,14 @@ class _Walk:
             return SearchResult(nodes, self.path, math.inf if best is None else best.value or 0.0, True)
         boxes = search_boxes(self.ground, SearchLimit(min(_BOXES, len(nodes))), lambda _: None)
         return SearchResult(nodes, self.path, boxes.bound, False)
+
+
+def _part_of(limits: SearchLimit) -> SearchLimit:
+    """Return what the walk may spend; the rest is for the neighbours of the best node."""
+    nodes, seconds = limits.nodes, limits.seconds
+    return SearchLimit(
+        None if nodes is None else math.ceil(_WALKED * nodes), None if seconds is None else _WALKED * seconds
+    )
 
 
 def _urgency(node: EvaluatedNode) -> tuple[bool, float]:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Publication
 from sfumato.errors import InputError, PolicyError, raise_all
+from sfumato.models import GENERALIZE
 from sfumato.models.protocol import PrivacyModel
 from sfumato.published import RandomizedTable
 from sfumato.randomness import another, permutation
@@ -85,7 +86,7 @@ def attribute_problems(
 
 def refuse_misfits(what: str, models: Sequence[PrivacyModel], problems: Iterator[str]) -> None:
     """Raise PolicyError with every problem, and with every model: randomization promises none."""
-    promised = [f"{model.name}: {what} enforces no privacy model; leave it out" for model in models]
+    promised = [f"{model.name}: {what} enforces no privacy model; leave it out, or {GENERALIZE}" for model in models]
     raise_all(PolicyError, [*promised, *problems])
 
 

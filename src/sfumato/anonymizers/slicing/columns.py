@@ -15,7 +15,7 @@ from sfumato.anonymizers.protocol import Problem
 from sfumato.anonymizers.slicing.correlation import Correlation
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError, raise_all
 from sfumato.kernels.predicates import SLACK
-from sfumato.models import promisable
+from sfumato.models import GENERALIZE, promisable
 from sfumato.models.protocol import PrivacyModel, SensitiveModel, says
 from sfumato.numbers import counted
 from sfumato.published import SlicedTable
@@ -368,7 +368,7 @@ def model_problems(what: str, advice: str, table: EncodedTable, models: Sequence
         if "slices" not in says(model).speaks_of:
             yield (
                 f"{model.name}: a sliced table has no equivalence classes, and cannot promise it; {what} can promise "
-                f"{' and '.join(promisable('slices'))}{advice}"
+                f"{' and '.join(promisable('slices'))}{advice}; for others {GENERALIZE}"
             )
             continue
         try:
