@@ -17,7 +17,7 @@ import sfumato as sf
 from sfumato.cli.app import app
 from sfumato.cli.evidence import FORM
 from sfumato.evaluation.attacks import BackgroundKnowledge, Homogeneity
-from sfumato.evidence.context import log_decision, log_problem, read_decisions
+from sfumato.evidence.context import context_content, log_decision, log_problem, read_decisions
 
 STATED = {"owner": "A. Steward, data office", "source": "the contract of 2026"}
 BASE = {
@@ -125,6 +125,18 @@ def test_a_journalist_is_estimated_at_both_ends_of_the_population(folder, table)
     assert decisive["figure"] == pytest.approx(after[100][0])
     assert content["verdict"]["outcome"] == ("kept" if after[100][0] <= 0.09 else "exceeded")
     assert any("100 and for 400 people" in sentence for sentence in content["verdict"]["sentences"])
+
+
+def test_attacks_that_succeed_stand_beside_the_verdict(folder, table):
+    stated = policy(context(0.9, 0.1, 0.1))
+    counted = sf.report(folder, table, policy=stated, attacks=False, seed=1).to_dict()
+    success = {"people": 50, "share": 0.5, "low": 0.4, "high": 0.6}
+    verdicts = {"singling-out": "succeeds", "linkage": "undecided"}
+    played = [{"attack": name, "verdict": verdict, "success": success} for name, verdict in verdicts.items()]
+    found = context_content(stated.context, {**counted, "attacks": {"results": played}})["verdict"]["sentences"]
+    told = "Attacks that succeed, times the same chance, lie above the threshold: singling-out 45%."
+    assert told in found
+    assert told not in counted["context"]["verdict"]["sentences"]
 
 
 def test_a_population_that_cannot_be_is_refused(folder, table):

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import sfumato as sf
-from evidence.test_context import context, folder, people, policy, table  # noqa: F401
+from evidence.test_context import STATED, context, folder, people, policy, table  # noqa: F401
 from sfumato.evidence import standards as module
 from sfumato.evidence.standards import STATUSES, standards
 
@@ -73,6 +73,19 @@ def test_a_person_answers_by_name_alone(folder, table):
     beside = asked(folder, table, context(0.3, 0.1, 0.2, answers=[{**ANSWER, "question": "iso-27559 7.3.2 a"}]))
     assert beside["iso-27559 7.3.2 a"]["status"] == STATUSES[0]
     assert beside["iso-27559 7.3.2 a"]["answer"].endswith("at risk. The file is asked back.")
+
+
+def test_a_population_is_stated_and_what_it_gives_is_counted(folder, table):
+    ends = {"least": 100, "most": 400, **STATED}
+    found = asked(folder, table, context(0.3, 0.1, 0.2, population=ends, author=AUTHOR))
+    for name in ("iso-27559 7.3.3 b", "ema-0070 T risk d"):
+        assert found[name]["status"] == STATUSES[1]
+        assert found[name]["answer"].startswith("100 to 400 people, by A. Steward")
+    counted = found["hipaa assess risk d"]
+    assert counted["status"] == STATUSES[0]
+    assert counted["answer"].startswith("Estimated; 100 people: ")
+    assert found["wp29 randomization"]["answer"] == "Nothing: values were made coarser or left out."
+    assert found["hipaa free text"]["answer"] == "No insensitive column is published."
 
 
 def test_the_edition_for_others_answers_nothing_from_the_original(folder, table):

@@ -7,7 +7,7 @@ with the quantity that it was made for, and with nothing else.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -88,6 +88,11 @@ def context_content(context: Context, content: Mapping[str, Any]) -> dict[str, A
     likeliest = max(chances, key=lambda name: chances[name])
     thresholds = [_compared(one, _worst(after, one.view), chances[likeliest]) for one in _thresholds(context)]
     decided_by = _worst(after, context.threshold.attacker) if context.threshold else known
+    attacks = list(_attack_products(content.get("attacks"), chances[likeliest]))
+    verdict = _verdict(thresholds, context, decided_by or known, reason, (likeliest, chances[likeliest]))
+    verdict["sentences"] += _attacks_above(
+        attacks, next(one for one in thresholds if one["name"] == verdict["threshold"])
+    )
     return {
         **context.model_dump(include={"recipient", "purpose", "public", "other_data"}),
         "population": None if context.population is None else context.population.model_dump(),
@@ -108,9 +113,9 @@ def context_content(context: Context, content: Mapping[str, Any]) -> dict[str, A
             for name, chance in chances.items()
             for one in found
         ],
-        "attacks": list(_attack_products(content.get("attacks"), chances[likeliest])),
+        "attacks": attacks,
         "thresholds": thresholds,
-        "verdict": _verdict(thresholds, context, decided_by or known, reason, (likeliest, chances[likeliest])),
+        "verdict": verdict,
     }
 
 
@@ -178,6 +183,18 @@ def _attack_products(attacks: Mapping[str, Any] | None, chance: float) -> Iterat
             figures = {key: success[key] for key in ("share", "low", "high")}
             product = {f"{key}_with_attempt": value * chance for key, value in figures.items()}
             yield {"attack": result["attack"], "verdict": result["verdict"], **figures, **product}
+
+
+def _attacks_above(attacks: Sequence[Mapping[str, Any]], decisive: Mapping[str, Any]) -> Iterator[str]:
+    """Say which attacks that succeed lie above the threshold that decides, though it does not speak of them."""
+    found: dict[str, float] = {}
+    for one in attacks:
+        if one["verdict"] == "succeeds" and one["share_with_attempt"] > decisive["value"]:
+            found[one["attack"]] = max(found.get(one["attack"], 0.0), one["share_with_attempt"])
+    if found:
+        listed = ", ".join(f"{name} {percent(share, _DIGITS)}" for name, share in found.items())
+        yield f"Attacks that succeed, times the same chance, lie above the threshold: {listed}."
+        yield "The threshold does not speak of these attacks."
 
 
 def _thresholds(context: Context) -> Iterator[MadeFor]:

@@ -204,6 +204,18 @@ def _unprotected(content: _Content) -> str:
     return f"{', '.join(names)}." if names else "Of none."
 
 
+def _looks(content: _Content) -> str | None:
+    found = [f"{one['name']}: {one['looks']}" for one in content["unprotected"] if one["looks"]]
+    if found:
+        return " ".join(found)
+    return None if content["unprotected"] else "No insensitive column is published."
+
+
+def _chance(content: _Content) -> str:
+    is_coarse = content["kind"]["name"] == "generalized-table"
+    return "Nothing: values were made coarser or left out." if is_coarse else _kind(content)
+
+
 def _promises(content: _Content) -> str | None:
     found = [f"{one['promise']}: {one['outcome']}" for one in content["promises"] if one["meaning"]]
     return f"{'; '.join(found)}." if found else "None is promised."
@@ -233,9 +245,20 @@ def _risk(stage: str, *names: str) -> Callable[[_Content], str | None]:
 def _journalist(content: _Content) -> str | None:
     found = ((content["risk"] or {}).get("after") or {}).get("journalist")
     if found is None:
-        return None
+        return _estimated(content.get("context"))
     highest, average = (percent(found[name], _DIGITS) for name in ("highest", "average"))
     return f"With the population: {highest} at most, {average} on average."
+
+
+def _estimated(context: Mapping[str, Any] | None) -> str | None:
+    """Say what was estimated for both ends of a population."""
+    found = [
+        f"{one['population']:,} people: {percent(one['maximum'], _DIGITS)} at most, "
+        f"{percent(one['average'], _DIGITS)} on average"
+        for one in (context or {"success": ()})["success"]
+        if one["stage"] == "after" and "population" in one
+    ]
+    return f"Estimated; {'; '.join(found)}." if found else None
 
 
 def _views(content: _Content) -> str | None:
@@ -405,6 +428,8 @@ _COUNTS: Mapping[str | None, Callable[[_Content], str | None]] = {
     "quasi": _of_role("quasi-identifying", "None."),
     "sensitive": _of_role("sensitive", "The policy names none."),
     "unprotected": _unprotected,
+    "looks": _looks,
+    "chance": _chance,
     "treatment": _treatment,
     "attacker": _attacker,
     "maximum": _risk("after", "highest"),
@@ -450,6 +475,11 @@ def _assumption(way: str) -> Callable[[Context], str | None]:
     return words
 
 
+def _population(context: Context) -> str | None:
+    found = context.population
+    return None if found is None else f"{found.least:,} to {found.most:,} people, by {found.owner}; {found.source}."
+
+
 def _control_of(name: str) -> Callable[[Context], str | None]:
     return lambda context: None if context.controls is None else str(getattr(context.controls, name))
 
@@ -465,6 +495,7 @@ _STATES: Mapping[str | None, Callable[[Context], str | None]] = {
     "purpose": lambda context: context.purpose,
     "other_data": lambda context: context.other_data,
     "review": lambda context: context.review,
+    "population": _population,
     "owners": _owners,
     **{way: _assumption(way) for way in WAYS},
     **{name: _control_of(name) for name in ("access", "contract", "training", "audit")},
