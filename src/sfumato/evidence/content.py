@@ -716,8 +716,10 @@ def _surest(curve: Mapping[str, Any] | None) -> str:
         return ""
     first = looks[0]
     share, *ends = (percent(first["inside"][key], 3) for key in ("share", "low", "high"))
+    guessed = f", by guessing {percent(first['inside']['baseline'], 3)}"
     bound = "" if curve["bound"] is None else f"; promised at most {percent(curve['bound'], 3)}"
-    return f"surest {percent(first['surest'], 3)}: {share} ({' to '.join(ends)}){bound}"
+    who = f"surest {percent(first['surest'], 3)}, {first['inside']['people']:,} of them"
+    return f"{who}: {share} ({' to '.join(ends)}){guessed}{bound}"
 
 
 def _found_in_words(played: Sequence[Mapping[str, Any]], joined: Sequence[str]) -> str:
