@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from naive import fingerprints as naive
-from sfumato.classes import people as module
+from sfumato.classes import statistics as module
 from sfumato.classes.statistics import fingerprints
 
 ROWS = st.lists(

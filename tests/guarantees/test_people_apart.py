@@ -22,7 +22,7 @@ from examples import examples
 from guarantees import recount
 from guarantees.combinations import PARAMETERS, RECODINGS, SETTINGS, described, models
 from guarantees.peoples_tables import PeoplesTable, check_audit, check_limit, holds, peoples_tables
-from sfumato.classes import people as classes_of_people
+from sfumato.classes import statistics as classes_of_people
 from sfumato.models.protocol import Outcome, PrivacyModel
 
 APART = {

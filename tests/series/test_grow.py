@@ -344,7 +344,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     assert json.loads(grown.stdout)["published"] == 20
     verified = run(app, ["verify", str(folder), "--ledger", str(tmp_path / "s.ledger")])
     assert verified.exit_code == 0, verified.output
-    assert "beside release 1: forward, cross and backward attack" in verified.output
+    assert "beside release 1: forward, cross and backward attack" in " ".join(verified.output.split())
     shown = run(app, ["series", "show", str(folder)])
     assert "20 newcomers" in shown.output
     assert Ledger.read(tmp_path / "s.ledger").way == "grow"

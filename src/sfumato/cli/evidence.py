@@ -240,7 +240,8 @@ def report(
     for name, path in targets.items():
         made.save(path, page.edition, overwrite=page.overwrite, short=name == "short report")
     if page.as_json:
-        say(json.dumps(made.to_dict(page.edition), indent=2))
+        # Subgroups are called by values, which stand in the saved page alone.
+        say(json.dumps({**made.to_dict(page.edition), "subgroups": []}, indent=2))
     elif not page.quiet:
         say_fitted("\n".join(made.to_dict(page.edition)["summary"]))
     if not page.quiet:

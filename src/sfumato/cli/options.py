@@ -226,12 +226,12 @@ def _places_first(values: Mapping[str, Any]) -> Iterator[None]:
     if os.path.isfile(os.path.join(table, "release.json")) and os.path.isfile(release):
         raise InputError(f"{table}: is a release; name the table first, then the release: {release} {table}")
     absent = {name: said for name, place in places.items() if (said := _absent(name, place))}
-    if not absent.keys() <= {"table", "release", "policy"}:
+    if not absent.keys() <= {"table", "release", "policy", "population"}:
         raise InputError(*absent.values())  # others are read late
     try:
         yield
     except SfumatoError as error:
-        known = tuple(places[name] for name in absent)
+        known = tuple(f"{word}:" for name in absent for word in (places[name], Path(places[name]).name, f"--{name}"))
         others = [problem for problem in error.problems if not problem.startswith(known)]
         raise (InputError(*absent.values(), *others) if absent else error) from None
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from sfumato.cli.options import AsJson, argument, option
-from sfumato.cli.progress import say_result
+from sfumato.cli.outcome import say
+from sfumato.cli.progress import say_json
 from sfumato.errors import InputError, PolicyError, without_credentials
 from sfumato.numbers import counted
 
@@ -33,7 +34,10 @@ def settle(
     found, state = _ended(target, ledger, ledger_key)
     shown = without_credentials(target)
     lines = [*(found or [f"{shown}: no run was interrupted here"]), *([] if state is None else [state])]
-    say_result({"settled": found, "state": state}, "\n".join(lines), as_json=as_json)
+    if as_json:
+        say_json({"settled": found, "state": state})
+    else:
+        say("\n".join(lines))  # paths are not wrapped
 
 
 def _ended(target: str, ledger: Path | None, ledger_key: Path | None) -> tuple[list[str], str | None]:
