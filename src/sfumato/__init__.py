@@ -61,6 +61,7 @@ class _FormerModules:
     def find_spec(
         fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
+        """Return how a former module is loaded; None for any other."""
         if not fullname.startswith(f"{__name__}."):
             return None
         from sfumato.former_names import former_module

@@ -64,6 +64,22 @@ def test_json(folder):
     assert told["risk"]["after"]["highest"] <= 0.25
 
 
+def test_printed_json_calls_no_subgroup_by_a_value(folder, tmp_path):
+    """Neither those that were left out nor those that are found more easily: the saved page alone has them."""
+    sexes = ["M"] * 75 + ["F"] * 66 + ["X", "Y", "Z"] * 3
+    rows = [f"{MARK}-{n},{41_000 + 7 * n % 30},{MARK}-{sex},{MARK}-{n % 4}" for n, sex in enumerate(sexes)]
+    (tmp_path / "people.csv").write_text("\n".join(["name,age,sex,illness", *rows]) + "\n")
+    table = sf.Policy.from_file(folder / "policy.toml").read(tmp_path / "people.csv")
+    made = sf.anonymize(table, sf.KAnonymity(4), anonymizer=sf.Datafly(), suppression_limit=0.2, seed=1)
+    made.save(tmp_path / "release")
+    words = (tmp_path / "release", "--original", tmp_path / "people.csv", "--no-attacks", "--quiet")
+    told = json.loads(run(*words, "--json", "--out", tmp_path / "page.html")[1])
+    assert told["suppression"]["subgroups"]
+    assert told["subgroups"]
+    assert all("group" not in one for one in (*told["subgroups"], *told["suppression"]["subgroups"]))
+    assert MARK in (tmp_path / "page.html").read_text()
+
+
 def test_a_changed_release_is_refused(folder, tmp_path):
     release = tmp_path / "release"
     release.mkdir()

@@ -134,7 +134,7 @@ def test_attacks_that_succeed_stand_beside_the_verdict(folder, table):
     verdicts = {"singling-out": "succeeds", "linkage": "undecided"}
     played = [{"attack": name, "verdict": verdict, "success": success} for name, verdict in verdicts.items()]
     found = context_content(stated.context, {**counted, "attacks": {"results": played}})["verdict"]["sentences"]
-    told = "Attacks that succeed, times the same chance, lie above the threshold: singling-out 45%."
+    told = "Attacks that succeed, times the likeliest chance of 90%, lie above the threshold: singling-out 45%."
     assert told in found
     assert told not in counted["context"]["verdict"]["sentences"]
 

@@ -240,8 +240,7 @@ def report(
     for name, path in targets.items():
         made.save(path, page.edition, overwrite=page.overwrite, short=name == "short report")
     if page.as_json:
-        # Subgroups are called by values, which stand in the saved page alone.
-        say(json.dumps({**made.to_dict(page.edition), "subgroups": []}, indent=2))
+        say(json.dumps(_nameless(made.to_dict(page.edition)), indent=2))
     elif not page.quiet:
         say_fitted("\n".join(made.to_dict(page.edition)["summary"]))
     if not page.quiet:
@@ -327,3 +326,15 @@ def _missing_libraries(option: str, out: Path) -> list[str]:
 
 
 write = report
+
+
+def _nameless(content: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what subgroups are called: values of the original, which stand in the saved page alone."""
+
+    def of(place: dict[str, Any]) -> dict[str, Any]:
+        groups = [{key: value for key, value in one.items() if key != "group"} for one in place["subgroups"]]
+        return {**place, "subgroups": groups}
+
+    suppression = content.get("suppression")
+    found = of(content) if "subgroups" in content else content
+    return {**found, "suppression": of(suppression)} if suppression and "subgroups" in suppression else found

@@ -90,9 +90,8 @@ def context_content(context: Context, content: Mapping[str, Any]) -> dict[str, A
     decided_by = _worst(after, context.threshold.attacker) if context.threshold else known
     attacks = list(_attack_products(content.get("attacks"), chances[likeliest]))
     verdict = _verdict(thresholds, context, decided_by or known, reason, (likeliest, chances[likeliest]))
-    verdict["sentences"] += _attacks_above(
-        attacks, next(one for one in thresholds if one["name"] == verdict["threshold"])
-    )
+    decisive = next(one for one in thresholds if one["name"] == verdict["threshold"])
+    verdict["sentences"] += _attacks_above(attacks, decisive, chances[likeliest])
     return {
         **context.model_dump(include={"recipient", "purpose", "public", "other_data"}),
         "population": None if context.population is None else context.population.model_dump(),
@@ -185,7 +184,7 @@ def _attack_products(attacks: Mapping[str, Any] | None, chance: float) -> Iterat
             yield {"attack": result["attack"], "verdict": result["verdict"], **figures, **product}
 
 
-def _attacks_above(attacks: Sequence[Mapping[str, Any]], decisive: Mapping[str, Any]) -> Iterator[str]:
+def _attacks_above(attacks: Sequence[Mapping[str, Any]], decisive: Mapping[str, Any], chance: float) -> Iterator[str]:
     """Say which attacks that succeed lie above the threshold that decides, though it does not speak of them."""
     found: dict[str, float] = {}
     for one in attacks:
@@ -193,7 +192,8 @@ def _attacks_above(attacks: Sequence[Mapping[str, Any]], decisive: Mapping[str, 
             found[one["attack"]] = max(found.get(one["attack"], 0.0), one["share_with_attempt"])
     if found:
         listed = ", ".join(f"{name} {percent(share, _DIGITS)}" for name, share in found.items())
-        yield f"Attacks that succeed, times the same chance, lie above the threshold: {listed}."
+        times = "" if chance == 1 else f", times the likeliest chance of {percent(chance, _DIGITS)},"
+        yield f"Attacks that succeed{times} lie above the threshold: {listed}."
         yield "The threshold does not speak of these attacks."
 
 

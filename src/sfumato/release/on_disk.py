@@ -662,7 +662,8 @@ class TaskOnDisk:
             again = partial(_coded_again, opened, coding)
             raise with_open_findings(error, self.policy, opened.schema, again) from None
         refuse_open_findings(large, self.policy)
-        if opened.state():
+        state = opened.state()
+        if state and all(state):  # a file that cannot be seen may have changed
             leave_codes(large, key, spill)
         return large
 
