@@ -183,10 +183,13 @@ def test_text_of_a_frame_is_read_only_in_forms_that_are_no_text() -> None:
     )
     schema = sf.Schema(quasi_identifying=["born", "code", "iso"])
     table = sf.read_table(frame, schema)
-    assert len(table.remarks) == 1
+    assert len(table.remarks) == 2
     assert "'born': every value was read as a date, written as dd.mm.yyyy" in table.remarks[0]
+    assert "'iso': every value was read as a date, written as yyyy-mm-dd" in table.remarks[1]
     kinds = {name: str(kind) for name, kind in table.kinds.items()}
-    assert kinds == {"born": "date", "code": "categorical", "iso": "categorical"}
+    assert kinds == {"born": "date", "code": "categorical", "iso": "date"}
+    asked = {"iso": sf.Attribute(kind="categorical")}  # type: ignore[arg-type]
+    assert str(sf.read_table(frame, sf.Schema(quasi_identifying=asked, others="drop")).kinds["iso"]) == "categorical"
 
 
 def test_whole_numbers_that_a_float_cannot_tell_apart_are_no_numbers(tmp_path) -> None:  # type: ignore[no-untyped-def]

@@ -316,6 +316,9 @@ class Proposal:
         return NumberStyle(self.kind, self.form.number, date_form(self.form.forms[0]) if self.form.forms else None)
 
 
+_ISO = Proposal(Kind.DATE, replace(PLAIN, dates="yyyy-mm-dd"))
+
+
 def proposals(known: pl.Series, share: float = 1.0) -> list[Proposal]:
     """Find all forms in which every text, or a `share` of the distinct ones, reads as a number, a date or a time."""
     if known.is_empty():
@@ -1117,7 +1120,9 @@ def _text_among_types(column: pl.Series, attribute: Attribute, reading: ValueRea
     form = attribute.form.over(reading.form)
     if form != PLAIN and way_of(known, form) not in (way_of(known, PLAIN), NumberStyle(Kind.CATEGORICAL)):
         return _parsed(column, None, attribute, reading)
-    found = [] if NumberStyle(Kind.DATE).read(known.head(1)).is_not_null().any() else proposals(known)
+    is_usual = NumberStyle(Kind.DATE).read(known.head(1)).is_not_null().any()
+    # A frame that pandas or polars reads from a CSV file has days as text.
+    found = [_ISO] if is_usual and way_of(known, PLAIN).kind is Kind.DATE else [] if is_usual else proposals(known)
     if len(found) == 1 and found[0].sure:
         return _proposed(column, found[0], reading)
     if found:
