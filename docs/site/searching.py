@@ -1,7 +1,7 @@
 """The index of the site's search: which page says a word, and how much it is about it. ``search.js`` ranks by it.
 
-Nothing of the ranking is here but the weights of words: title, keywords, questions, headings, first lines and
-text count each by itself (BM25, no field drowns another), and how rare a word is over all pages.
+Nothing of the ranking is here but the weights of words: title, what readers ask, headings, first lines and text
+count each by itself (BM25, no field drowns another), and how rare a word is over all pages.
 """
 
 from __future__ import annotations
@@ -19,14 +19,22 @@ from typing import Any
 
 from api import api_entries
 
-_WORDS = tomllib.loads((Path(__file__).parent / "words.toml").read_text(encoding="utf-8"))
-KEYWORDS: dict[str, str] = _WORDS["keywords"]
-QUESTIONS: dict[str, str] = _WORDS["questions"]
+HERE = Path(__file__).parent
+_WORDS = tomllib.loads((HERE / "words.toml").read_text(encoding="utf-8"))
 SILENT = frozenset(_WORDS["silent"].split())
 
-FIELDS = {"title": 9.0, "keywords": 13.0, "questions": 6.0, "headings": 3.0, "first": 2.0, "text": 1.6}
+
+def _asked() -> dict[str, tuple[str, ...]]:
+    """Read page → what people type who want it."""
+    parts = (HERE / "asked.txt").read_text(encoding="utf-8").split("\n\n")
+    return {page[1:]: tuple(lines) for page, *lines in (part.strip().split("\n") for part in parts)}
+
+
+ASKED = _asked()
+
+FIELDS = {"title": 9.0, "asked": 13.0, "headings": 3.0, "first": 2.0, "text": 1.6}
 """Field → what a page gets for a word that it is full of there."""
-_LENGTH = {"title": 0.75, "keywords": 0.3, "questions": 0.4, "headings": 0.4, "first": 0.3, "text": 0.6}
+_LENGTH = {"title": 0.75, "asked": 0.4, "headings": 0.4, "first": 0.3, "text": 0.6}
 """Field → how much its length counts."""
 
 _STANDING = (
@@ -51,8 +59,7 @@ class Page:
     first: str
     headings: tuple[str, ...] = ()
     text: str = ""
-    keywords: str = ""
-    questions: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
 
     @property
     def standing(self) -> float:
@@ -87,12 +94,12 @@ def stem(word: str) -> str:
 def pages_of(folder: Path) -> list[Page]:
     """Read the pages for readers, as they lie in the repository or were laid out, and the names of the API.
 
-    Raises ``KeyError`` when a page of `KEYWORDS` is not there any more.
+    Raises ``KeyError`` when a page of `ASKED` is not there any more.
     """
     names = [*sorted(path.relative_to(folder) for path in folder.glob("docs/**/*.md")), *map(Path, _TOP)]
     places = [str(name.with_suffix("")) for name in names if "decisions" not in name.parts]
-    if gone := (KEYWORDS.keys() | QUESTIONS.keys()) - {*places}:
-        raise KeyError(f"docs/site/words.toml names pages that are not there: {', '.join(sorted(gone))}")
+    if gone := ASKED.keys() - {*places}:
+        raise KeyError(f"docs/site/asked.txt names pages that are not there: {', '.join(sorted(gone))}")
     pages = [_read(place, (folder / f"{place}.md").read_text(encoding="utf-8")) for place in places]
     return pages + [Page(*entry) for entry in api_entries()]
 
@@ -106,10 +113,9 @@ def _read(place: str, text: str) -> Page:
     first = next((" ".join(part.split()) for part in _paragraphs(lines)), "")
     is_for_builders = place in ("CHANGELOG", "CONTRIBUTING")
     where = "index" if place == "README" else place
-    kind = next((f"{title} {kind}" for folder, kind in _KINDS.items() if place.startswith(folder)), "")
-    keywords = ", ".join(filter(None, (KEYWORDS.get(place), kind)))
-    questions = tuple(QUESTIONS.get(place, "").strip().split("\n"))
-    return Page(f"{where}.html", title, first, headings, "" if is_for_builders else " ".join(body), keywords, questions)
+    kinds = [f"{title} {kind}" for folder, kind in _KINDS.items() if place.startswith(folder)]
+    asked = (*ASKED.get(place, ()), *kinds)
+    return Page(f"{where}.html", title, first, headings, "" if is_for_builders else " ".join(body), asked)
 
 
 def _paragraphs(lines: list[str]) -> Iterator[str]:
@@ -128,9 +134,7 @@ def index_of(pages: list[Page]) -> dict[str, Any]:
     weights = _weights(pages)
     forms = defaultdict(set)
     for page in pages:
-        for word in words(
-            " ".join((page.title, page.keywords, *page.questions, *page.headings, page.first, page.text))
-        ):
+        for word in words(" ".join((page.title, *page.asked, *page.headings, page.first, page.text))):
             forms[stem(word)].add(word)
     groups = [[stem(word) for word in group.split()] for group in _WORDS["synonyms"]]
     for word in " ".join(_WORDS["synonyms"]).split():
@@ -152,12 +156,12 @@ def index_of(pages: list[Page]) -> dict[str, Any]:
 
 
 def _lines(pages: list[Page]) -> list[list[Any]]:
-    """Return the number of each page with every title, keyword, question and heading of it, as stems."""
+    """Return the number of each page with its title, its headings and what is asked of it, as stems."""
     named = [(number, page) for number, page in enumerate(pages) if not page.place.startswith("api/")]
     return [
         [number, *dict.fromkeys(_stems(text))]
         for number, page in named
-        for text in dict.fromkeys((page.title, *page.keywords.split(","), *page.questions, *page.headings))
+        for text in dict.fromkeys((page.title, *page.asked, *page.headings))
         if _stems(text)
     ]
 
@@ -193,7 +197,7 @@ def _weights(pages: list[Page]) -> dict[str, list[int]]:
 
 def _counted(page: Page, field: str) -> Counter[str]:
     value = getattr(page, field)
-    texts = value if isinstance(value, tuple) else value.split(",") if field == "keywords" else (value,)
+    texts = value if isinstance(value, tuple) else (value,)
     found = Counter[str]()
     for text in texts:
         known = [stem(word) for word in words(text)]
