@@ -32,10 +32,11 @@ function rank(index, query) {
 /** A page that is called what is typed comes before those that say more; a name of the API is typed letter by letter. */
 function bonus(index, query, page, called) {
   if (/_|[a-z][A-Z]|^[A-Z]{2}[a-z]/.test(query) && index.pages[page][1] === query.trim()) return 12;
-  return 1 + 2 * (called.get(page) || 0) ** 2;
+  const likeness = called.get(page) || 0;
+  return 1 + 2 * likeness ** 2 + (likeness > 0.97 ? 3 : 0);
 }
 
-/** Return page → how much one of its titles, keywords, questions or headings is like what is typed: 1 is the same. */
+/** Return page → how much its title, a heading or something asked of it is like what is typed: 1 is the same. */
 function alike(index, sought) {
   const rare = (stem) => Math.log(1 + index.pages.length / (1 + (index.weights[stem] || []).length / 2));
   const weights = sought.map((stems) => Math.max(...[...stems.keys()].map((stem) => stems.get(stem) * rare(stem))));

@@ -48,6 +48,8 @@ _KINDS = {"docs/reference/attacks/": "attack", "docs/reference/models/": "model"
 
 _TOP = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 _SCALE = 100
+_APART = ("singling",)
+"""Words whose ending is no ending: who singles out looks for no single thing."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,8 @@ def words(text: str) -> list[str]:
 
 def stem(word: str) -> str:
     """Cut plurals and endings, so that forms of one word meet."""
+    if word in _APART:
+        return word
     for ending, instead in (
         ("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch"), ("izers", "izer"), ("s", ""),
     ):  # fmt: skip
