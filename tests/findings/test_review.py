@@ -190,3 +190,14 @@ def test_numbers_that_hardly_repeat_are_told_as_if_they_did(monkeypatch: pytest.
     monkeypatch.setattr("sfumato.findings.review.repeats", lambda column: True)
     slow = sf.review(tmp_path / "numbers.csv").to_dict()
     assert quick == slow
+
+
+@pytest.mark.parametrize("name", ["count", "v", "c", "len", "value", "literal", "records", "unit", "index", "part"])
+def test_a_column_may_have_any_name(name: str, tmp_path: Path) -> None:
+    texts = {
+        "words": ["flu", "gout", "NA"], "units": ["5 kg", "7,5 kg", "8 kg"], "days": ["3. May 1980", "4. May 1981"] * 2,
+        "numbers": ["1", "2", "999"], "codes": ["01067", "04109", "10115"], "orders": ["low", "medium", "high"],
+    }  # fmt: skip
+    for cells in texts.values():
+        pl.DataFrame({name: (cells * 20)[:60], "other": range(60)}).write_csv(tmp_path / "table.csv")
+        assert sf.review(tmp_path / "table.csv")[name].name == name

@@ -265,7 +265,7 @@ _UNITS = frozenset(
     µg km m cm mm m² m³ l ml dl °c °f mmhg mg/dl mmol/l km/h bpm h min kwh kcal kj
     rp ₫ ₱ ₦ ฿ ₪ ₴ ₸ ₼ ₾ ₡ ₲ ₵ c$ a$ s$ mx$ nt$ hk$ aud cad nzd cny krw thb idr myr php sgd vnd zar try ils uah ron bgn
     mxn ars clp cop aed sar egp ngn kes sfr sfr. tl лв. руб. 元 円 원 nmol/l µmol/l µl ng ng/ml g/dl g/l pg iu/l
-    u/l""".split()  # noqa: SIM905
+    u/l lb lbs oz in inch inches mi mile miles mph yd gal""".split()  # noqa: SIM905
 )
 """Units that a message may show: they are known before any value is read. In small letters."""
 _NUMBER_LIKE = (
@@ -423,7 +423,8 @@ def _unit(sample: pl.Series, share: float) -> tuple[str | None, bool]:
     for pattern, plain in _SIGNS:
         bare = bare.str.replace(pattern, plain)
     for place, pattern in enumerate(_BESIDE):
-        counts = bare.str.extract(pattern).drop_nulls().value_counts(sort=True)
+        # Whatever the column is called, "count" too.
+        counts = bare.str.extract(pattern).drop_nulls().alias("unit").value_counts(sort=True)
         if len(counts) and counts["count"][0] >= share * len(sample):
             unit = str(counts.row(0)[0])
             # Letters without a blank before the digits are a part of a code.
