@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
+from itertools import combinations
+
 import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.findings.review import farthest_decide, folded_label, missing_marks, sentinels, spelling_variants
+from sfumato.findings.meaning import Values
+from sfumato.findings.oddities import (
+    below_zero,
+    copies,
+    days_for_nothing,
+    equal_records,
+    farthest_decide,
+    left_by_programs,
+    may_count_seconds,
+    missing_marks,
+    mistyped,
+    names_that_are_values,
+    of_two_units,
+    same_words,
+    sentinels,
+    spelling_variants,
+    with_lost_digits,
+)
+from sfumato.table.columns import folded_label
+from sfumato.table.schema import Kind
 
 
 def ones(count: int) -> np.ndarray:
@@ -86,3 +108,149 @@ def test_one_far_value_decides_a_range_and_a_long_tail_does_not() -> None:
     assert found[1] == pytest.approx(979 / 69)
     assert farthest_decide(ages[:-1], counts[:-1]) is None
     assert farthest_decide(np.array([1.0, 2.0]), np.array([500, 500])) is None
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (["yes", "no", "Y", "N"], 2),
+        (["ja", "nein", "J"], 1),
+        (["1", "0", "Yes", "no"], 2),
+        (["female", "male", "m"], 1),
+        (["weiblich", "männlich", "w", "m", "divers"], 2),
+        (["yes", "no"], 0),
+        (["Yes", "yes", "no"], 0),
+        (["f", "g", "y", "s"], 0),
+        (["low", "no", "n/a"], 0),
+        (["north", "south", "yes", "no", "y", "n", "maybe"], 0),
+    ],
+)
+def test_labels_that_say_the_same_in_other_words(labels: list[str], expected: int) -> None:
+    assert same_words(labels) == expected
+
+
+@pytest.mark.parametrize(
+    ("texts", "counts", "expected"),
+    [
+        (["cardiology", "cardiolgy", "surgery"], [40, 2, 30], 2),
+        (["cardiology", "cardiolgy", "surgery"], [40, 30, 30], 0),
+        (["Zurich", "Zürich", "Basel"], [50, 1, 9], 1),
+        (["ward 1", "ward 2", "ward 3"], [50, 1, 9], 0),
+        (["flu", "fly", "gout"], [50, 1, 9], 0),
+        (["asthma", "Asthma", "gout"], [50, 1, 9], 0),
+    ],
+)
+def test_a_rare_label_beside_a_frequent_one(texts: list[str], counts: list[int], expected: int) -> None:
+    assert mistyped(texts, np.array(counts)) == expected
+
+
+def heights(unit: float, share: float) -> tuple[np.ndarray, np.ndarray]:
+    drawn = np.random.default_rng(7)
+    cells = np.round(drawn.normal(171, 8, 400))
+    other = drawn.random(400) < share
+    cells[other] = np.round(cells[other] / unit)
+    return np.unique(cells, return_counts=True)
+
+
+def test_two_units_are_seen_by_their_gap_and_their_factor() -> None:
+    found = of_two_units(*heights(2.54, 0.2))
+    assert found is not None
+    assert sum(found) == 400
+    assert found[0] < found[1]
+    assert of_two_units(*heights(2.54, 0.0)) is None
+    # Children are smaller, and no unit of anything.
+    assert of_two_units(*heights(1.45, 0.3)) is None
+    assert of_two_units(*np.unique(np.random.default_rng(1).lognormal(5, 2, 300), return_counts=True)) is None
+
+
+def test_temperatures_of_two_scales() -> None:
+    cells = np.round(np.random.default_rng(3).normal(37.1, 0.5, 200), 1)
+    cells[::4] = np.round(cells[::4] * 1.8 + 32, 1)
+    assert of_two_units(*np.unique(cells, return_counts=True)) == (150, 50)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("R&amp;D", "markup"),
+        ("<b>x</b>", "markup"),
+        ("K\ufffdln", "lost-letters"),
+        ("MÃ¼nchen", "lost-letters"),
+        ('="01067"', "formulas"),
+        ("'01067", "formulas"),
+        ("4.1E+12", "exponents"),
+        ("４２", "other-digits"),
+        ('Nord"haus', "quotes"),
+        ("a\x00b", "controls"),
+        ("10-Oct", "damaged-ranges"),
+    ],
+)
+def test_what_programs_left_is_found_and_plain_texts_have_none(text: str, name: str) -> None:
+    plain = (
+        ["20-29", "30-39", "40-49"] if name == "damaged-ranges" else ["Ärger & Co", "a < b", "1e", "O'Hara", "5 = 5"]
+    )
+    assert left_by_programs(pl.Series(plain), ones(len(plain))) == ()
+    assert left_by_programs(pl.Series([*plain, text]), np.array([1] * len(plain) + [3])) == ((name, 3),)
+
+
+def test_days_that_stand_for_nothing_lie_far_from_all_others() -> None:
+    days = [date(2015, 1, 1) + timedelta(3 * step) for step in range(100)]
+    assert days_for_nothing(pl.Series([*days, date(9999, 12, 31)]), ones(101)) == 1
+    assert days_for_nothing(pl.Series([date(1900, 1, 1), *days]), ones(101)) == 1
+    assert days_for_nothing(pl.Series(days), ones(100)) == 0
+    near = [date(1969, 6, 1) + timedelta(3 * step) for step in range(100)]
+    assert days_for_nothing(pl.Series([*near, date(1970, 1, 1)]).sort(), ones(101)) == 0
+
+
+def test_negative_ages_lost_digits_and_seconds() -> None:
+    assert below_zero("age", np.array([-12.0, *range(60)]), ones(61)) == 1
+    assert below_zero("balance", np.array([-12.0, *range(60)]), ones(61)) == 0
+    assert below_zero("age", np.arange(-30.0, 30.0), ones(60)) == 0
+    long = pl.Series([1_234_567_890_123_000 + 1000 * step for step in range(20)])
+    assert with_lost_digits(long, ones(20)) == 20
+    assert with_lost_digits(long + 7, ones(20)) == 0
+    assert may_count_seconds(np.arange(1_600_000_000.0, 1_600_900_000, 3600))
+    assert not may_count_seconds(np.arange(20_000.0, 90_000, 350))
+
+
+def test_names_that_are_values_show_a_missing_header() -> None:
+    words, numbers = pl.Series(["north", "south"]), pl.Series([1, 2, 3])
+    assert names_that_are_values([("north", words), ("2", numbers)]) == 2
+    assert names_that_are_values([("region", words), ("2019", numbers), ("2020", numbers)]) == 0
+    assert names_that_are_values([("12", numbers), ("7", numbers)]) == 2
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=30))
+def test_copies_are_columns_that_map_one_to_one(rows: list[tuple[int, int, int]]) -> None:
+    frame = pl.DataFrame(rows, schema=["a", "b", "c"], orient="row").with_columns(d=10 - pl.col("a"))
+    values = []
+    for name in frame.columns:
+        counted = frame[name].value_counts().sort(name)
+        values.append(Values(name, counted[name], counted["count"].cast(pl.Int64).to_numpy(), Kind.NUMERIC, len(rows)))
+    found = {frozenset(names) for names in copies(values, frame.get_column)}
+    enough = [name for name in frame.columns if 5 <= frame[name].n_unique() < len(rows)]
+    same = {
+        frozenset((one, other)) for one in enough for other in enough if one < other
+        and frame.select(one, other).n_unique() == frame[one].n_unique() == frame[other].n_unique()
+    }  # fmt: skip
+    assert {frozenset(pair) for names in found for pair in combinations(names, 2)} == same
+
+
+def test_records_twice_are_counted_where_chance_makes_none() -> None:
+    drawn = np.random.default_rng(5)
+    frame = pl.DataFrame({name: drawn.integers(0, 1000, 200) for name in "abc"})
+    twice = pl.concat([frame, frame.head(7)])
+
+    def values_of(table: pl.DataFrame) -> list[Values]:
+        counts = [table[name].value_counts().sort(name) for name in table.columns]
+        return [
+            Values(
+                each.columns[0], each.to_series(0), each["count"].cast(pl.Int64).to_numpy(), Kind.NUMERIC, len(table)
+            )
+            for each in counts
+        ]
+
+    assert equal_records(twice.iter_columns(), values_of(twice), 207) == 7
+    assert equal_records(frame.iter_columns(), values_of(frame), 200) == 0
+    few = pl.DataFrame({name: drawn.integers(0, 3, 200) for name in "abc"})
+    assert equal_records(few.iter_columns(), values_of(few), 200) == 0

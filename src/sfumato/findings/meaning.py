@@ -359,6 +359,7 @@ class Judgement:
         return self.meaning is Meaning.CODE or (self.meaning is Meaning.PLACE and self.reason != COORDINATES)
 
 
+ONE_VALUE = "all records have one value"
 COORDINATES = "its name is that of coordinates"
 """The reason for places that are measured."""
 _PEOPLE = frozenset(
@@ -383,7 +384,7 @@ def judge_meaning(values: Values, look: Look, siblings: int = 0) -> Judgement:
         return _of_numbers(values, look, siblings)
     if found in _PEOPLE:
         return Judgement(Meaning.IDENTIFIER, look.sentence(), look.by_value is not None)
-    if found in _PLACES or _names_a_place(name_in_words(values.name)):
+    if (found in _PLACES or _names_a_place(name_in_words(values.name))) and not _are_addresses(values, look):
         return Judgement(Meaning.PLACE, "its name or its values are those of places", look.by_value in _PLACES)
     return _of_texts(values, look)
 
@@ -396,7 +397,7 @@ _YES_OR_NO = (
     {"oui", "non"}, {"1", "0"}, {"tak", "nie"}, {"x", ""},
 )  # fmt: skip
 _SEPARATORS = (";", "|", ",", "/", "+")
-_MOST_LABELS = 60
+_MOST_LABELS, _MOST = 60, 0.8
 _ICD = re.compile(r"^[A-TV-Z]\d[0-9A-Z](?:\.?[0-9A-Z]{1,4})?$")
 
 
@@ -417,12 +418,13 @@ def _of_texts(values: Values, look: Look) -> Judgement:
     if _are_codes(texts) and look.is_mostly_distinct:
         return Judgement(Meaning.IDENTIFIER, "the values are codes, and most records have one of their own", False)
     if _are_codes(texts):
-        return Judgement(Meaning.CODE, "the values are codes of letters and digits")
+        codes = "the values are codes of letters and digits"
+        return Judgement(Meaning.CODE, codes if len(texts) > 1 else ONE_VALUE)
     if look.by_name is Sort.FREE_TEXT:
         return Judgement(Meaning.FREE_TEXT, look.sentence(), False)
     if look.is_nearly_unique:
         return Judgement(Meaning.IDENTIFIER, look.sentence(), False)
-    return Judgement(Meaning.TEXT, "the values are words")
+    return Judgement(Meaning.TEXT, "the values are words" if len(texts) > 1 else ONE_VALUE)
 
 
 def _mark_of_items(texts: pl.Series) -> str | None:
@@ -436,6 +438,12 @@ def _mark_of_items(texts: pl.Series) -> str | None:
         if len(parts) >= 4 * alone and alone < len(texts) and float(parts.str.len_chars().mean() or 0) <= 30:  # type: ignore[arg-type]
             return mark
     return None
+
+
+def _are_addresses(values: Values, look: Look) -> bool:
+    """Tell whether places are those of houses: hardly two records share one, and they have words and numbers."""
+    texts = values.distinct.cast(pl.String)
+    return look.is_nearly_unique and bool(texts.str.contains(r"(?s)\p{L}{3}.*[ \n][0-9]+\b").mean() > _MOST)  # type: ignore[operator]
 
 
 def _are_codes(texts: pl.Series) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,6 +15,24 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, SchemaError
 from sfumato.findings.meaning import Judgement, Meaning, Values, judge_meaning
+from sfumato.findings.oddities import (
+    Mark,
+    below_zero,
+    copies,
+    days_for_nothing,
+    equal_records,
+    farthest_decide,
+    left_by_programs,
+    may_count_seconds,
+    missing_marks,
+    mistyped,
+    names_that_are_values,
+    of_two_units,
+    same_words,
+    sentinels,
+    spelling_variants,
+    with_lost_digits,
+)
 from sfumato.findings.words import names_of, values_that_mean
 from sfumato.hierarchy.tree import HierarchySpecification
 from sfumato.numbers import counted
@@ -41,165 +57,6 @@ from sfumato.table.written_forms import PLAIN
 if TYPE_CHECKING:
     from sfumato.notebook import Markup
     from sfumato.table.raw_table import RawTable
-
-# Values that are not what they seem: marks of a missing value, sentinels, spellings of one label, far outliers.
-
-
-# Texts that stand for a missing value.
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A value that seems to stand for a missing one, and whether that is plain."""
-
-    value: str
-    records: int
-    sure: bool
-
-
-def missing_marks(texts: pl.Series, counts: NDArray[np.int64], *, numeric: bool) -> list[Mark]:
-    """Find texts that stand for a missing value among distinct ones.
-
-    `texts`: string (d,): distinct. `counts`: int64 (d,): records that have each. `numeric`: whether all texts but such
-    marks are numbers or dates: then a word among them can be nothing else.
-    """
-    found, marks = [], values_that_mean("missing")
-    # What begins with a digit marks nothing.
-    every, odd = texts, ~texts.str.contains(r"^[+-]?[0-9]")
-    texts, counts = texts.filter(odd), counts[odd.to_numpy()]
-    plainly = texts.str.normalize("NFKC").str.to_lowercase().str.replace_all(r"\s+", " ").str.strip_chars()
-    likely = plainly.is_in(["", *marks]).to_numpy()
-    for text, count in zip(texts.filter(likely).to_list(), counts[likely].tolist(), strict=True):
-        plain = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
-        if plain == "" or plain in marks:
-            sure = numeric or plain not in values_that_mean("maybe_missing")
-            if sure or not _has_company(plain, every):
-                found.append(Mark(text, count, sure))
-    return found
-
-
-def _has_company(plain: str, texts: pl.Series) -> bool:
-    """Tell whether other labels are as short as a mark, so that it may be one of them: X beside Y and Z."""
-    return len(plain) <= 2 and bool((texts.str.len_chars() <= 2).sum() >= 3)
-
-
-# Numbers that stand for a missing value.
-
-
-_NEGATIVE = {-1, -2, -3, -4, -5, -6, -7, -8, -9, -66, -77, -88, -99, -666, -777, -888, -999, -9999, -99999, -1000}
-_STEPS, _ALONE = 3, 5
-"""Usual steps that lie between a sentinel and the other values, and ranges of theirs where they are few."""
-
-
-def sentinels(numbers: NDArray[np.float64], counts: NDArray[np.int64]) -> list[int]:
-    """Return the places of numbers that seem to stand for a missing value, such as 999, 99 or -9.
-
-    A negative one counts where all other values are zero or more; one of nines or eights where a gap parts it from all
-    others. Rising numbers (d,); cost O(d).
-    """
-    if len(numbers) < 3:
-        return []
-    found = []
-    rest = numbers >= 0
-    if rest.sum() >= 2:
-        negative = np.flatnonzero(~rest)
-        # A -1 beside 0 and 1 may be a step of a scale.
-        is_scale = len(numbers) <= 7 and numbers[~rest].min(initial=0) >= -3
-        if 0 < len(negative) <= 4 and not is_scale and all(float(one) in _NEGATIVE for one in numbers[~rest]):
-            found += negative.tolist()
-    usual = np.flatnonzero(rest if found else np.ones(len(numbers), dtype=bool))
-    while len(usual) >= 3 and _stands_alone(numbers, usual, counts):
-        found.append(int(usual[-1]))
-        usual = usual[:-1]
-    return sorted(found)
-
-
-def _stands_alone(numbers: NDArray[np.float64], usual: NDArray[np.int64], counts: NDArray[np.int64]) -> bool:
-    """Tell whether the highest number is one of nines, eights or sevens, far above all others."""
-    top, below = numbers[usual[-1]], numbers[usual[-2]]
-    digits = f"{top:.0f}"
-    if top != round(top) or len(digits) < 2 or not re.fullmatch(r"9+|8+|7+|9+[6-8]", digits):
-        return False
-    if len(digits) == 2 and below > 60:
-        return False  # an age of 88 or 99
-    body = numbers[usual[:-1]]
-    spread = body[-1] - body[0]
-    gap = top - below
-    if len(body) == 1:
-        return False
-    steps = np.diff(body)
-    usual_step = float(np.median(steps)) if len(steps) else 1.0
-    return bool(gap >= max(_STEPS * usual_step, 2, spread) and (len(body) >= 5 or gap >= _ALONE * spread))
-
-
-# Spellings of one label.
-
-
-@dataclass(frozen=True)
-class Variants:
-    """Labels that differ from another one in capitals, blanks, invisible characters or forms of letters alone."""
-
-    groups: tuple[tuple[str, ...], ...]
-    records: int
-
-    @property
-    def labels(self) -> int:
-        """Labels that are a spelling of another one."""
-        return sum(map(len, self.groups))
-
-
-def spelling_variants(texts: Sequence[str], counts: NDArray[np.int64]) -> Variants | None:
-    """Find distinct labels that are spellings of one; None where there are none. Cost O(bytes)."""
-    groups: dict[str, list[int]] = {}
-    for place in _much_alike(pl.Series(texts, dtype=pl.String)):
-        groups.setdefault(folded_label(texts[place]), []).append(place)
-    several = [places for places in groups.values() if len(places) > 1]
-    if not several:
-        return None
-    records = sum(int(counts[places].sum() - counts[places].max()) for places in several)
-    return Variants(tuple(tuple(texts[place] for place in places) for places in several), records)
-
-
-def _much_alike(texts: pl.Series) -> list[int]:
-    """Return the places of texts whose letters and digits another one has, too: no others can be spellings of one."""
-    letters = texts.str.normalize("NFKC").str.to_lowercase().str.replace_many(["ß", "ς"], ["ss", "σ"])
-    alike = letters.str.replace_all(r"[^\p{L}\p{N}\p{M}]", "").is_duplicated()
-    return alike.arg_true().to_list()
-
-
-# Numbers that decide a range alone.
-
-
-FARTHEST = 0.001
-"""Share of the records whose farthest values may not decide a range."""
-DECIDES = 2.0
-"""Times the range without them that the whole range is, from which on they decide it."""
-
-
-def farthest_decide(numbers: NDArray[np.float64], counts: NDArray[np.int64]) -> tuple[int, float] | None:
-    """Count the records with the farthest values, and say how many times they widen the range; None if they do not.
-
-    At most a thousandth of the records, at least one, from both ends. Rising numbers (d,); cost O(d).
-    """
-    total = int(counts.sum())
-    most = max(1, int(FARTHEST * total))
-    if total < 20 or len(numbers) < 5:
-        return None
-    low, high, left = 0, len(numbers) - 1, most
-    while low < high:
-        at_low, at_high = numbers[low + 1] - numbers[low], numbers[high] - numbers[high - 1]
-        take_low = at_low > at_high
-        count = int(counts[low if take_low else high])
-        if count > left:
-            break
-        left -= count
-        low, high = (low + 1, high) if take_low else (low, high - 1)
-    inner = numbers[high] - numbers[low]
-    whole = numbers[-1] - numbers[0]
-    if left == most or inner <= 0 or whole < DECIDES * inner:
-        return None
-    return most - left, float(whole / inner)
-
 
 # Which role a column seems to have, by its name and its meaning. A proposal: the steward decides.
 
@@ -526,6 +383,8 @@ class Profile:
     kind: Kind | None
     stray_key: str = ""
     hardly_text: bool = False  # whether the question is likelier answered with another kind than text
+    left: tuple[tuple[str, int], ...] = ()  # what other programs left in its texts, and in how many records
+    remarks: tuple[str, ...] = ()  # how it was read
 
     @property
     def few_numbers(self) -> tuple[float, ...] | None:
@@ -574,7 +433,11 @@ def _plain_numbers(column: pl.Series, reading: ValueReading, declared: Attribute
     # A text that reads as no number may be a mark, about which the distinct texts tell.
     if typed.kind is not Kind.NUMERIC or typed.values.null_count() != missing:
         return None
-    return Profile(_values(column.name, typed.values, None, typed.kind, len(column)), missing, (), None, 0, typed.kind)
+    ones = np.ones(len(column), dtype=np.int64)
+    found = _values(column.name, typed.values, None, typed.kind, len(column))
+    left = left_by_programs(column.fill_null(""), ones)
+    remarks = tuple(remark.removeprefix(f"Column {column.name!r}: ") for remark in typed.remarks)
+    return Profile(found, missing, (), None, 0, typed.kind, left=left, remarks=remarks)
 
 
 def profile_of_typed(values: Values) -> Profile:
@@ -619,7 +482,9 @@ def _profile_of_texts(
         typed = typed._replace(values=rest.alias(name))
     values = _values(name, typed.values, rest_counts, typed.kind, records)
     kind = None if question is not None or lost or (numeric and sure) else typed.kind
-    return Profile(values, records - known, tuple(marks), question, lost, kind, lost_key, hardly_text)
+    left = left_by_programs(texts, counts)
+    remarks = tuple(remark.removeprefix(f"Column {name!r}: ") for remark in typed.remarks)
+    return Profile(values, records - known, tuple(marks), question, lost, kind, lost_key, hardly_text, left, remarks)
 
 
 def _asked(values: pl.Series, declared: Attribute, reading: ValueReading) -> tuple[TypedColumn, str | None, bool]:
@@ -688,7 +553,9 @@ def _judged(
         *_of_reading(profile),
         *_of_missing(profile),
         *_of_numbers(values, judgement, has_domain=declared.domain is not None),
+        *_of_days(values),
         *_of_spellings(values, Severity.SEVERE if counts_values else Severity.REMARK),
+        *_of_labels(values, judgement),
         *_of_identity(values.name, judgement, Severity.SEVERE if as_it_is else Severity.REMARK),
         *([] if declared.kind is not None else _of_meaning(values.name, judgement, values.kind)),
     ]
@@ -719,6 +586,10 @@ def _of_reading(profile: Profile) -> Iterator[_Spot]:
     if profile.strays:
         counts = (("records", profile.strays),)
         yield _Spot("strays", name, profile.stray_key, Severity.SEVERE, counts)
+    for remark in profile.remarks:
+        yield _Spot("way", name, remark, detail=remark)
+    for left, records in profile.left:
+        yield _Spot(left, name, counts=(("records", records),))
 
 
 def _of_missing(profile: Profile) -> Iterator[_Spot]:
@@ -737,10 +608,39 @@ def _of_numbers(values: Values, judgement: Judgement, *, has_domain: bool) -> It
         yield _Spot("sentinels", values.name, counts=(("records", int(values.counts[places].sum())),))
     usual = np.ones(len(numbers), dtype=np.bool_)
     usual[places] = False
+    if lost := with_lost_digits(values.distinct, values.counts):
+        yield _Spot("lost-digits", values.name, counts=(("records", lost),))
     measured = judgement.meaning is Meaning.NUMBER and not has_domain
+    if measured:
+        yield from _of_measures(values.name, numbers[usual], values.counts[usual])
     far = farthest_decide(numbers[usual], values.counts[usual]) if measured else None
     if far is not None:
         yield _Spot("outliers", values.name, counts=(("records", far[0]), ("times", round(far[1]))))
+
+
+def _of_measures(name: str, numbers: NDArray[np.float64], counts: NDArray[np.int64]) -> Iterator[_Spot]:
+    if groups := of_two_units(numbers, counts):
+        yield _Spot("two-units", name, name, counts=(("below", groups[0]), ("above", groups[1])))
+    if negative := below_zero(name, numbers, counts):
+        yield _Spot("below-zero", name, counts=(("records", negative),))
+    if may_count_seconds(numbers):
+        yield _Spot("seconds", name)
+
+
+def _of_days(values: Values) -> Iterator[_Spot]:
+    records = days_for_nothing(values.distinct, values.counts) if values.kind is Kind.DATE else 0
+    if records:
+        yield _Spot("days-for-nothing", values.name, counts=(("records", records),))
+
+
+def _of_labels(values: Values, judgement: Judgement) -> Iterator[_Spot]:
+    if values.kind is not Kind.CATEGORICAL or judgement.meaning in (Meaning.IDENTIFIER, Meaning.FREE_TEXT):
+        return
+    texts = values.distinct.cast(pl.String).to_list()
+    if labels := same_words(texts):
+        yield _Spot("same-words", values.name, counts=(("labels", labels),))
+    if records := mistyped(texts, values.counts):
+        yield _Spot("mistyped", values.name, counts=(("records", records),))
 
 
 _MOST_COMPARED = 100_000
@@ -892,6 +792,56 @@ def _word_orders(columns: tuple[str, ...], counts: Counter[str], key: str, detai
     )
 
 
+def _word_way(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
+    return detail[:1].upper() + detail[1:], ()
+
+
+def _word_two_units(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
+    return (
+        f"Two groups of numbers lie apart ({counted(counts['below'], 'record')} below, {counts['above']:,} above), as "
+        "where two units are mixed. Write all in one unit."
+    ), ()
+
+
+def _word_days_for_nothing(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
+    question = f"Days far from all others may stand for a missing value ({counted(counts['records'], 'cell')})."
+    options = _of_columns(columns, "missing=TEXT")
+    return question, (Answer("Read such a day as missing", options, "Attribute(missing=[...])"),)
+
+
+_CELLS = {
+    "markup": "{} hold tags or entities of HTML. They are published as they are.",
+    "lost-letters": "{} hold letters that were lost, or read in a wrong encoding. Write the table again.",
+    "formulas": "{} begin with an equals sign or an apostrophe, as spreadsheets keep codes.",
+    "exponents": "{} are powers of ten, as spreadsheets shorten long numbers. Digits may be lost.",
+    "other-digits": "{} have digits of another script. As numbers they are read like usual digits.",
+    "quotes": "{} hold one quotation mark alone. A field may have been cut there.",
+    "controls": "{} hold control characters, as damaged files do.",
+    "damaged-ranges": "{} look like ranges that a spreadsheet made dates of, such as 10-Oct.",
+    "lost-digits": "{} have 16 digits or more and end in zeros. A spreadsheet may have rounded them.",
+    "below-zero": "{} are below zero, though the name is that of something that is not.",
+    "mistyped": "{} have a rare label that differs by one letter from a frequent one. Are they the same?",
+}
+"""What is said of some cells."""
+
+
+def _word_cells(name: str) -> Callable[[tuple[str, ...], Counter[str], str, str], _Worded]:
+    return lambda columns, counts, key, detail: (_CELLS[name].format(counted(counts["records"], "cell")), ())
+
+
+def _word_same_words(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
+    return (
+        f"{counted(counts['labels'], 'label')} may say the same as another one, as y and yes do. Write them in one way."
+    ), ()
+
+
+def _word_seconds(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
+    unit = "seconds since 1970-01-01"
+    return "The numbers may count seconds, or thousandths, since 1970. As numbers they are published as ranges.", (
+        Answer("They are seconds", _of_columns(columns, f"dates={unit}"), f"Attribute(dates={unit!r})"),
+    )
+
+
 _WORDING: dict[str, Callable[[tuple[str, ...], Counter[str], str, str], _Worded]] = {
     "reading": _word_reading,
     "strays": _word_strays,
@@ -904,8 +854,14 @@ _WORDING: dict[str, Callable[[tuple[str, ...], Counter[str], str, str], _Worded]
     "free-text": _word_free_text,
     "codes": _word_codes,
     "orders": _word_orders,
+    "way": _word_way,
+    "two-units": _word_two_units,
+    "days-for-nothing": _word_days_for_nothing,
+    "same-words": _word_same_words,
+    "seconds": _word_seconds,
+    **{name: _word_cells(name) for name in _CELLS},
 }
-NAMES = (*_WORDING, "source", "empty-rows", "totals")
+NAMES = (*_WORDING, "source", "empty-rows", "totals", "header", "equal-records", "copies")
 """What findings are called."""
 
 
@@ -928,6 +884,34 @@ def _of_rows(table: RawTable, profiles: Sequence[Profile]) -> Iterator[Finding]:
             "totals", (), Severity.REMARK,
             f"{counted(totals, 'record')} seem to add up the others, and would count as people.",
             counts={"records": totals},
+        )  # fmt: skip
+    values = [profile.values for profile in profiles]
+    yield from _of_the_whole(table, values)
+
+
+_NO_HEADER = "--set source.header=false --set source.columns=NAMES"
+
+
+def _of_the_whole(table: RawTable, values: Sequence[Values]) -> Iterator[Finding]:
+    """Say what columns have in common, and whether the names may be a record."""
+    header = names_that_are_values([(each.name, each.distinct) for each in values]) if table.is_text else 0
+    if header and header >= max(2, len(values) // 3):
+        yield Finding(
+            "header", (), Severity.REMARK,
+            f"The first row may be a record: {counted(header, 'name')} of a column could be a value of it.",
+            (Answer("There are no names", _NO_HEADER, "Reading(header=False, columns=[...])"),),
+            {"columns": header},
+        )  # fmt: skip
+    if equal := equal_records(map(table.texts, table.names), values, table.height):
+        yield Finding(
+            "equal-records", (), Severity.REMARK,
+            f"{counted(equal, 'record')} equal an earlier one in every column. Does somebody stand there twice?",
+            counts={"records": equal},
+        )  # fmt: skip
+    for names in copies(values, table.texts):
+        yield Finding(
+            "copies", names, Severity.REMARK,
+            "Each value of one goes with one value of the other. What is published of one tells the other.",
         )  # fmt: skip
 
 

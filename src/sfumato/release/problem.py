@@ -21,7 +21,7 @@ from sfumato.anonymizers.protocol import Anonymizer, Problem
 from sfumato.classes.partition import Form, GeneralizedColumn, GeneralizedTable, Partition
 from sfumato.classes.statistics import counted_people, statistics_of
 from sfumato.errors import HierarchyError, PolicyError, UnsatisfiableError, raise_all
-from sfumato.findings.review import farthest_decide
+from sfumato.findings.oddities import farthest_decide
 from sfumato.kernels.boxes import class_boxes
 from sfumato.metrics.losses import UNIT, Losses, cell_penalties, exact_sum, records_with
 from sfumato.models.protocol import declared_values, says, smallest_allowed

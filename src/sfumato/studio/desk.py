@@ -383,7 +383,7 @@ class Desk:
 
     def marks(self) -> dict[str, dict[str, int]]:
         """Return the texts that plainly stand for a missing value, and how many cells of which columns hold them."""
-        from sfumato.findings.review import missing_marks
+        from sfumato.findings.oddities import missing_marks
 
         found: dict[str, dict[str, int]] = {}
         for name in self.table.names:

@@ -265,7 +265,8 @@ _UNITS = frozenset(
     µg km m cm mm m² m³ l ml dl °c °f mmhg mg/dl mmol/l km/h bpm h min kwh kcal kj
     rp ₫ ₱ ₦ ฿ ₪ ₴ ₸ ₼ ₾ ₡ ₲ ₵ c$ a$ s$ mx$ nt$ hk$ aud cad nzd cny krw thb idr myr php sgd vnd zar try ils uah ron bgn
     mxn ars clp cop aed sar egp ngn kes sfr sfr. tl лв. руб. 元 円 원 nmol/l µmol/l µl ng ng/ml g/dl g/l pg iu/l
-    u/l lb lbs oz in inch inches mi mile miles mph yd gal""".split()  # noqa: SIM905
+    u/l lb lbs oz in inch inches mi mile miles mph yd gal
+    k mio mio. mrd mrd. tsd tsd. bn""".split()  # noqa: SIM905
 )
 """Units that a message may show: they are known before any value is read. In small letters."""
 _NUMBER_LIKE = (
@@ -1142,7 +1143,8 @@ def _proposed(column: pl.Series, proposal: Proposal, reading: ValueReading) -> T
     remarks = _remarks(column.name, parsed, reading)
     if not remarks:
         words = _spelled(proposal.form)
-        remarks = (f"Column {column.name!r}: every value was read as a {_what(proposal)}, written as {words}.",)
+        written = "with signs, brackets or digits of its own" if words == "numbers" else f"written as {words}"
+        remarks = (f"Column {column.name!r}: every value was read as a {_what(proposal)}, {written}.",)
     return TypedColumn(parsed.values, parsed.kind, remarks)
 
 

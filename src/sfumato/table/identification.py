@@ -347,6 +347,8 @@ def _blanks(column: pl.Series, values: pl.Series) -> int:
 
 
 def _by_value(values: pl.Series, known: int) -> Sort | None:
+    if isinstance(values.dtype, (pl.Categorical, pl.Enum)):
+        values = values.cast(pl.String)
     if values.dtype == pl.String:
         return _of_texts(values, known)
     if values.dtype.is_integer():

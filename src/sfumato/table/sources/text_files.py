@@ -548,12 +548,18 @@ class CsvSource:
         for number, column in zip(self.unnamed, columns[len(names) :], strict=True):
             if not column.cast(pl.String).fill_null("").is_in([""]).all():
                 raise InputError(f"column {number + 1} has no name, but holds values; name it in the first row")
+        if self.unnamed and self.layout.foreign:
+            self._note(f"{counted(len(self.unnamed), 'column')} without a name and without values were left out.")
         again = "with the names again, or " if self._repeats_names else ""
         were = "was" if len(dropped) == 1 else "were"
         remark = f"{counted(len(dropped), 'row')} {again}of nothing but separators {were} left out."
-        if dropped and remark not in self.remarks:
-            self.remarks.append(remark)
+        if dropped:
+            self._note(remark)
         return [column.alias(name) for column, name in zip(columns, names, strict=False)]
+
+    def _note(self, remark: str) -> None:
+        if remark not in self.remarks:
+            self.remarks.append(remark)
 
     def _may_be_blank(self, columns: Sequence[pl.Series]) -> bool:
         """Tell whether a row has no value in any of some columns, so that it may be nothing but separators."""
@@ -650,6 +656,8 @@ def csv_source(given: Path | bytes, layout: CsvFormat) -> CsvSource:
         file = CsvFile(re.sub(rb'(?m)^"|"(?=\r?$)', b"", content).replace(b'""', b'"'))
     found = find_layout(file, layout)
     layout, remarks = found.format, [*found.remarks]
+    if layout.foreign and is_utf8(layout.encoding) and (wide := wide_encoding(_start_of(given))) is not None:
+        remarks.append(f"The file is written in {wide}.")
     if layout.foreign and (mark := end_mark(first_lines(file), layout.separator)):
         with file.open() as stream:
             file = CsvFile(re.sub(rb"(?m)%s(?=\r?$)" % re.escape(mark.encode()), b"", stream.read()))
@@ -679,6 +687,8 @@ def csv_source(given: Path | bytes, layout: CsvFormat) -> CsvSource:
             found.above,
         )
     names = [*([""] if found.numbered else []), *(_name(field) for field in fields)]
+    if layout.foreign and (blank := sum(field.strip(_BLANKS) != field and bool(field.strip()) for field in fields)):
+        remarks.append(f"Blanks around {counted(blank, 'name')} of columns were left out.")
     places = tuple(place for place, name in enumerate(names) if name)
     # Where every row ends in a separator, so does the header: what follows it is no column.
     unnamed = tuple(place for place, name in enumerate(names) if not name and (place > places[0] or not layout.foreign))
@@ -737,6 +747,9 @@ def _last_lines(file: CsvFile) -> list[str]:
 
 def _fields_of(lines: Sequence[str], layout: CsvFormat) -> list[str]:
     return next(_reader(iter(lines[-1:]), layout), []) if len(lines) > 1 and "\0" not in lines[-1] else []
+
+
+_BLANKS = " \t\u00a0"
 
 
 def _name(field: str) -> str:

@@ -123,6 +123,8 @@ def find_layout(file: Text, said: CsvFormat) -> Layout:
     if best.separator != said.separator:
         shown = SEPARATORS.get(best.separator, repr(best.separator))
         remarks.append(f"The file is separated by {shown} (--set source.separator={shown}).")
+    if written is not None:
+        remarks.append("The first line says what parts the fields, as spreadsheets write it, and was left out.")
     if above and written is None and not said.header_line:
         remarks.append(f"The names of the columns stand in line {above + 1}; what is above it was left out.")
     return Layout(replace(said, separator=best.separator), above, said.header and best.is_of_r(lines), tuple(remarks))
