@@ -40,8 +40,8 @@ def texts(tree: ast.Module) -> Iterator[str]:
             yield node.value
 
 
-def long_sentences(text: str) -> Iterator[str]:
-    for sentence in re.split(r"(?<=[.;:!?])\s+|\n", text):
+def long_sentences(text: str, stops: str = ".;:!?") -> Iterator[str]:
+    for sentence in re.split(rf"(?<=[{stops}])\s+|\n", text):
         is_code = re.search(r"[<{]|select |SELECT|--\w+.*--\w+.*--", sentence)
         if len(re.findall(r"[\w'%=-]+", sentence)) > MOST and not is_code:
             yield sentence
@@ -55,6 +55,18 @@ def test_no_printed_sentence_has_more_than_twenty_words() -> None:
         for text in texts(ast.parse(path.read_text(encoding="utf-8")))
         for sentence in long_sentences(text)
         if not any(part in sentence for part in STAND_IN_REPORTS)
+    ]
+    assert found == []
+
+
+def test_sentences_of_the_command_line_are_short_as_a_whole() -> None:
+    """There a colon or semicolon ends none."""
+    found = [
+        f"{path.name}: {sentence}"
+        for path in sorted((SOURCE / "cli").glob("*.py"))
+        for text in texts(ast.parse(path.read_text(encoding="utf-8")))
+        for sentence in long_sentences(text, ".!?")
+        if sentence.endswith((".", "!", "?"))
     ]
     assert found == []
 

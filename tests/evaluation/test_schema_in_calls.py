@@ -76,3 +76,17 @@ def test_a_file_is_read_once_for_the_call(tmp_path: Path) -> None:
 def test_a_release_has_its_own_roles() -> None:
     with pytest.raises(sf.PolicyError, match="a release says itself"):
         sf.risk(RELEASE, schema=SCHEMA)
+
+
+@pytest.mark.parametrize("is_folder", [False, True])
+@pytest.mark.parametrize("call", ["measure", "measure_utility", "describe", "attack", "report"])
+def test_the_wrong_order_is_called_the_wrong_order(call: str, is_folder: bool, tmp_path: Path) -> None:
+    """A release where the original belongs is refused by the order, whatever stands where the release belongs."""
+    release: Any = RELEASE
+    if is_folder:
+        release = str(RELEASE.save(tmp_path / "release") or tmp_path / "release")
+    given = (release, TABLE) if call == "measure" else (TABLE, release)
+    order = "original, release" if call == "measure" else "release, original"
+    with pytest.raises(sf.InputError) as refused:
+        getattr(sf, call)(*given)
+    assert str(refused.value) == f"the release stands where the original belongs; the call is {call}({order})"

@@ -251,7 +251,7 @@ def _settings(
     progress: Annotated[
         str,
         option(
-            "How progress is told on stderr: a bar on a terminal, or a line of JSON at least each second; may "
+            "How progress is told on stderr: a bar on a terminal, or a line of JSON at least each second. May "
             "stand anywhere.",
             "bar|json",
             PROGRESS_OPTION,

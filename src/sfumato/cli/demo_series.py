@@ -35,8 +35,8 @@ def tell(console: Console, study: MonthlyStudy, out: Path) -> None:
     )
     console.print(_of_values(study))
     console.print(
-        f"The series of m-invariance has {study.counterfeits:.1%} invented records on average, for people who left; "
-        "how many each class has is published."
+        f"The series of m-invariance has {study.counterfeits:.1%} invented records on average, for people who left. "
+        "How many each class has is published."
     )
     console.print()
     console.print("[bold]What to look at next[/bold]")

@@ -109,8 +109,8 @@ Accept = Annotated[
 Person = Annotated[
     str | None,
     COLUMNS(
-        "Column that says who a record is about, where people have several, or several that do so together: "
-        "removed, but people are counted.",
+        "Column that says who a record is about, where people have several; or several columns. They are removed, "
+        "but people are counted.",
         "NAMES",
         complete=completion.columns,
     ),

@@ -63,8 +63,8 @@ Way = Literal["append", "grow", "m-invariance"]
 KeyForm = Annotated[
     str | None,
     PRIVACY(
-        "exact or fold: whether keys that differ in capitals, blanks, zeros and the like are one person's, where "
-        "this is asked about; a series keeps it. By kind: fold:capitals,exact:zeros.",
+        "exact or fold: whether keys that differ in capitals, blanks, zeros and the like are one person's. "
+        "A series keeps it. By kind: fold:capitals,exact:zeros.",
         "FORM",
         "--key-form",
     ),
@@ -337,8 +337,8 @@ def attack(
     key: Annotated[
         str | None,
         PRIVACY(
-            "Where people also leave, as with m-invariance: the column that says who a record is about, or "
-            "several that do so together; each --original is then everybody who is in that release.",
+            "Where people also leave, as with m-invariance: the columns that say who a record is about. Each "
+            "--original is then everybody who is in that release.",
             "NAMES",
         ),
     ] = None,

@@ -29,8 +29,8 @@ def verify(
     engine: Annotated[
         Literal["auto", "memory", "spark"],
         option(
-            "Who counts: memory (all here), spark (the server that SPARK_REMOTE names; RELEASE as it sees it), or "
-            "auto (the database that a release lies in; else here, one part after the other).",
+            "Who counts: memory (all here), spark (the server that SPARK_REMOTE names), or auto. auto takes the "
+            "database that a release lies in, else counts here, one part after the other.",
             "WHO",
         ),
     ] = "auto",

@@ -20,7 +20,7 @@ from sfumato.release.agreement import PublishedPolicy
 from sfumato.release.description import LONGEST_NAME, Description, build_model
 from sfumato.release.release import Release
 from sfumato.release.transaction import no_release
-from sfumato.release.verify import open_folder, read_release
+from sfumato.release.verify import open_folder, read_release, refuse_swapped
 from sfumato.table.databases.address import is_database
 from sfumato.table.encoding import encode
 from sfumato.table.reading import read_with
@@ -70,6 +70,7 @@ def measure(
     """
     if k is not None and (not isinstance(k, int) or k < 1):
         raise PolicyError("k: must be a whole number, 1 or above")
+    refuse_swapped(table, "measure(original, release)")
     table = read_with(table, schema)
     data, known_recoding, known_k = _opened(published)
     encoded = encode(table)

@@ -44,7 +44,7 @@ from sfumato.release.agreement import PublishedPolicy, policy_contradictions
 from sfumato.release.description import versions
 from sfumato.release.release import Release
 from sfumato.release.transaction import no_release
-from sfumato.release.verify import open_folder, read_release, verify
+from sfumato.release.verify import open_folder, read_release, refuse_swapped, verify
 from sfumato.table.databases.address import is_database
 from sfumato.table.reading import read_with
 from sfumato.table.schema import Schema
@@ -215,6 +215,7 @@ def report(
     """
     from sfumato.evidence.of_kinds import broken_in_words, file_subject, is_file, is_own, is_series
 
+    refuse_swapped(original, "report(release, original)")
     count, tried = thread_count(threads), None if intruder is None else read_score(intruder)
     wishes = ReportOptions(attacks, bound, seed, count, silent, tuple(decisions))
     if not isinstance(release, Release) and is_own(release):

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from os.path import isdir
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -94,6 +95,13 @@ def read_release(release: object) -> OpenedRelease:
     folder = open_folder(Path(release))
     published, _ = folder.read()
     return OpenedRelease(published, folder.description, folder.policy, folder.files)
+
+
+def refuse_swapped(original: object, call: str) -> None:
+    """Raise ``InputError`` when a release stands where a call takes the original."""
+    is_folder = isinstance(original, (str, Path)) and isdir(original) and not no_release(Path(original))
+    if is_folder or (isinstance(original, (Release, Published)) and not isinstance(original, type)):
+        raise InputError(f"the release stands where the original belongs; the call is {call}")
 
 
 def open_folder(folder: Path) -> ReleaseFolder:

@@ -48,7 +48,7 @@ from sfumato.release.agreement import PublishedPolicy
 from sfumato.release.anonymize import anonymize
 from sfumato.release.release import Release
 from sfumato.release.transaction import MARK
-from sfumato.release.verify import OpenedRelease, read_release
+from sfumato.release.verify import OpenedRelease, read_release, refuse_swapped
 from sfumato.table.columns import clean
 from sfumato.table.header import repeated
 from sfumato.table.person_keys import PersonKey, key_in, number_people, person_keys
@@ -674,6 +674,7 @@ def _target_of(
     errors: list[SfumatoError],
 ) -> Target | None:
     """Read everything, as :func:`sfumato.attack` takes it; return None, and add `errors`, if something is wrong."""
+    refuse_swapped(original, "attack(release, original)")
     before = len(errors)
     opened = _collected(errors, "release", read_release, release)
     people = _collected(errors, "original", lambda given: _people(given, schema, "original"), original)

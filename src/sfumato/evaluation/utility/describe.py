@@ -30,6 +30,7 @@ from sfumato.published import Published
 from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
 from sfumato.release.release import Release
+from sfumato.release.verify import refuse_swapped
 from sfumato.table.reading import read_with
 from sfumato.table.schema import Kind, Schema
 from sfumato.table.table import Table
@@ -402,6 +403,7 @@ def describe(
     >>> age.before.numbers.mean, round(age.after.numbers.mean, 9)
     (27.5, 27.5)
     """
+    refuse_swapped(original, "describe(release, original)")
     original = read_with(original, schema)
     problems: list[str] = (
         [] if isinstance(original, Table) else ["original: must be a table; read it with sfumato.read_table"]

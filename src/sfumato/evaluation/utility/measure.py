@@ -46,7 +46,7 @@ from sfumato.published.protocol import order_by_content
 from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
 from sfumato.release.release import Release
-from sfumato.release.verify import read_release
+from sfumato.release.verify import read_release, refuse_swapped
 from sfumato.table.reading import read_with
 from sfumato.table.row_order import order_rows as settled_table
 from sfumato.table.schema import Schema
@@ -609,6 +609,7 @@ def measure_utility(
     utility in data publishing*, KDD 2009): 200 populations that hold at least 1% of the records; what a release says
     about a person is computed as attacks do. The researcher of the direct comparison uses the first of the classifiers.
     """
+    refuse_swapped(original, "measure_utility(release, original)")
     original = read_with(original, schema)
     _refuse_strangers(original, recoding, holdout, weights)
     raise_all(PolicyError, seed_problems(seed))

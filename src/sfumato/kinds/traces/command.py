@@ -114,7 +114,7 @@ def anonymize(
     written: KindWritten = KindWritten(),  # noqa: B008 - a frozen value
     forms: Annotated[
         Path | None,
-        OUTPUT("A new folder for the same in wide form, as GeoJSON, and as a page with a map and a clock.", "FOLDER"),
+        OUTPUT("A new folder for the same in wide form, as GeoJSON, and as a page with a map.", "FOLDER"),
     ] = None,
 ) -> None:
     """Publish coarser places and times, and leave points out, so that who knows L points of somebody finds K people.
