@@ -17,7 +17,7 @@ import sfumato as sf
 from sfumato.cli.app import app
 from sfumato.cli.evidence import FORM
 from sfumato.evaluation.attacks import BackgroundKnowledge, Homogeneity
-from sfumato.evidence.context import context_content, log_decision, log_problem, read_decisions
+from sfumato.evidence.context import context_content, log_decision, log_in_words, log_problem, read_decisions
 
 STATED = {"owner": "A. Steward, data office", "source": "the contract of 2026"}
 BASE = {
@@ -128,15 +128,79 @@ def test_a_journalist_is_estimated_at_both_ends_of_the_population(folder, table)
 
 
 def test_attacks_that_succeed_stand_beside_the_verdict(folder, table):
-    stated = policy(context(0.9, 0.1, 0.1))
+    """Each is multiplied by its own way: what is done on purpose is no recognition, however likely that is."""
+    stated = policy(context(0.5, 0.9, 0.1))
     counted = sf.report(folder, table, policy=stated, attacks=False, seed=1).to_dict()
     success = {"people": 50, "share": 0.5, "low": 0.4, "high": 0.6}
-    verdicts = {"singling-out": "succeeds", "linkage": "undecided"}
+    verdicts = {"singling-out": "succeeds", "linkage": "succeeds", "skewness": "undecided"}
     played = [{"attack": name, "verdict": verdict, "success": success} for name, verdict in verdicts.items()]
-    found = context_content(stated.context, {**counted, "attacks": {"results": played}})["verdict"]["sentences"]
-    told = "Attacks that succeed, times the likeliest chance of 90%, lie above the threshold: singling-out 45%."
-    assert told in found
+    found = context_content(stated.context, {**counted, "attacks": {"results": played}})
+    told = (
+        "Attacks that succeed, times the chance of their own way, lie above the threshold, which does not "
+        "speak of them: singling-out 25% (attempt), linkage 45% (recognition)."
+    )
+    assert told in found["verdict"]["sentences"]
     assert told not in counted["context"]["verdict"]["sentences"]
+    ways = {one["attack"]: {way: each["share"] for way, each in one["products"].items()} for one in found["attacks"]}
+    assert ways == {
+        "singling-out": {"attempt": 0.25, "breach": 0.05},
+        "linkage": {"attempt": 0.25, "recognition": 0.45, "breach": 0.05},
+        "skewness": {"attempt": 0.25, "breach": 0.05},
+    }
+
+
+@pytest.mark.parametrize(
+    ("keys", "outcome", "words"),
+    [
+        (range(57), "kept", "one record per person, if patient says who somebody is: all 57 values differ (counted)"),
+        ([i // 3 for i in range(57)], "not counted", "name the column that says who they are (columns.person)"),
+        (None, "kept", "Nobody named a column that says who people are (columns.person)."),
+    ],
+    ids=["unique", "repeats", "none"],
+)
+def test_records_are_people_only_where_a_column_says_so(folder, keys, outcome, words):
+    frame = people() if keys is None else people().with_columns(pl.Series("patient", [*keys]))
+    roles = {**BASE["columns"], **({} if keys is None else {"identifying": ["patient"]})}
+    stated = {**context(0.3, 0.1, 0.1), "threshold": {"value": 0.9, "quantity": "maximum", "attempt": "with", **STATED}}
+    meant = policy(stated, columns=roles)
+    made = sf.report(folder, sf.read_table(frame, meant), policy=meant, attacks=False, seed=1)
+    verdict = made.to_dict()["context"]["verdict"]
+    assert verdict["outcome"] == outcome
+    assert any(words in sentence for sentence in verdict["sentences"])
+    assert "values differ" not in made.html("public")
+
+
+def test_law_is_answered_by_a_person_or_by_nobody(folder, table):
+    def law(**more: Any) -> list[dict[str, Any]]:
+        made = sf.report(folder, table, policy=policy(context(0.3, 0.1, 0.1, **more)), attacks=False, seed=1)
+        assert all(one["answer"][:20] in made.short_html() for one in made.to_dict()["law"])
+        found: list[dict[str, Any]] = made.to_dict()["law"]
+        return found
+
+    assert [one["answer"] for one in law()] == ["not answered."] * 2
+    person = {"name": "N. Officer", "role": "data protection officer", "day": "2026-11-02"}
+    basis, anonymous = law(
+        answers=[{"question": "wp29 basis", "answer": "Article 9.", **person}],
+        unanswered={**person, "day": "2027-01-02"},
+    )
+    assert basis["answer"] == "Article 9. (N. Officer, data protection officer, 2026-11-02)"
+    assert anonymous["answer"] == "not answered. N. Officer, data protection officer, is to answer by 2027-01-02."
+    assert "Figures do not decide what the law asks." in " ".join(anonymous["figures"])
+
+
+def test_a_log_says_where_its_times_come_from(tmp_path):
+    file, log = tmp_path / "policy.toml", tmp_path / "log.json"
+    for k in (5, 10):
+        file.write_text(f'[[models]]\nname = "k-anonymity"\nk = {k}\n')
+        log_decision(file, log, "A. Steward", "a reason", "2026-11-03")
+    decided = [one.to_dict() for one in read_decisions(log)]
+    assert {one["day"] for one in decided} == {"2026-11-03"}
+    assert "All 2 versions were recorded within" in log_in_words(decided)
+    later = [decided[0], {**decided[1], "made": "2199-01-01T00:00:00+00:00"}]
+    assert "were recorded within" not in log_in_words(later)
+    for day in ("2199-01-01", "3 May"):
+        with pytest.raises(sf.PolicyError, match="on: must be a day until today"):
+            log_decision(file, log, "A. Steward", "a reason", day)
 
 
 def test_a_population_that_cannot_be_is_refused(folder, table):
@@ -177,7 +241,7 @@ def test_two_recipients_have_two_verdicts(folder, table):
     assert [one["outcome"] for one in (careful, careless)] == ["kept", "exceeded"]
     largest = f"{100 * 0.09 / success:.3g}%"
     for one, assumed in ((careful, "30%"), (careless, "100%")):
-        rests = f"The threshold is kept only while an attempt is at most {largest} likely; assumed is {assumed}."
+        rests = f"The threshold is kept only while no way to it is likelier than {largest}; assumed is {assumed}."
         assert any(rests in sentence for sentence in one["sentences"])
     # Without a threshold of one's own: for the public an attempt is certain.
     named, public = (found(folder, table, stated)["verdict"] for stated in (context(0.3, 0.1, 0.2), context()))
@@ -296,7 +360,12 @@ def test_the_form_is_refused_until_it_is_filled_in(folder, tmp_path):
     assert code == 2
     missing = ("recipient", "purpose", "controls.audit", "attempt.probability", "breach.owner", "recognition.source")
     assert all(f"context.{key}: is missing" in err for key in missing)
-    filled = re.sub(r"^# (?=[a-z-]+ = )(?!public|value|quantity|attempt =)", "", form.read_text(), flags=re.MULTILINE)
+    filled = re.sub(
+        r"^# (?=[a-z-]+ = )(?!public|purpose-columns|value|quantity|attempt =)",
+        "",
+        form.read_text(),
+        flags=re.MULTILINE,
+    )
     filled = filled.replace("probability = …", "probability = 0.2")
     form.write_text(filled.rsplit("# [context.population]", 1)[0])
     code, out, err = run(*words, "--out", tmp_path / "page.html", "--short", tmp_path / "short.html")

@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.evidence.subgroups import subgroup_losses
+from sfumato.evidence.subgroups import cell_changes, subgroup_losses
+from sfumato.table.encoding import encode
 
 
 def table_of(seed: int, records: int = 60) -> tuple[pl.DataFrame, sf.Table]:
@@ -74,3 +75,32 @@ def test_of_class_means_nothing_is_said():
     recoding = sf.Recoding(numeric="mean")
     release = sf.anonymize(table, [sf.KAnonymity(3)], anonymizer=sf.MDAV(), recoding=recoding)
     assert subgroup_losses(release.published, table, recoding, 5) == ()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_was_done_to_cells_is_what_a_reader_counts(seed):
+    _, table = table_of(seed)
+    release = sf.anonymize(table, [sf.KAnonymity(6)], anonymizer=sf.MDAV() if seed % 2 else sf.Mondrian(), seed=1)
+    ages, wards = release.data["age"].to_list(), release.data["ward"].to_list()
+    spans = sorted(
+        float(high) - float(low) for low, high in (one.strip("[]").split("..") for one in ages if ".." in one)
+    )
+    many = sorted(len(one.strip("{}").split("|")) for one in wards if "|" in one)
+    for name, widths, found in (("age", spans, "intervals"), ("ward", many, "groups")):
+        changes = cell_changes(release.data[name], None)
+        stars = (release.data[name] == "*").sum() / 60
+        assert getattr(changes, found) == pytest.approx(len(widths) / 60)
+        assert (changes.suppressed, changes.changed) == pytest.approx((stars, len(widths) / 60 + stars))
+        assert (changes.typical, changes.largest) == (
+            (widths[len(widths) // 2], widths[-1]) if widths else (None, None)
+        )
+
+
+def test_nodes_of_a_hierarchy_are_groups_of_so_many_values():
+    frame = pl.DataFrame({"ward": ["a1", "a2", "a3", "b1"] * 5})
+    table = sf.read_table(frame, sf.Schema(quasi_identifying={"ward": sf.prefixes(1)}))
+    attribute = encode(table).attributes[0]
+    changes = cell_changes(pl.Series("ward", ["a", "a", "b1", "*"]), attribute)
+    assert (changes.groups, changes.suppressed, changes.typical, changes.largest) == (0.5, 0.25, 3, 3)
+    # Nobody who may not see the original tells a node from a value.
+    assert cell_changes(pl.Series("ward", ["a", "a", "b1", "*"]), None).groups == 0

@@ -225,3 +225,50 @@ def test_all_mistakes_at_once(place: Path) -> None:
     assert code == 2
     assert "holds no public key" in said
     assert (place / "own.key").read_text().splitlines()[1] not in said
+
+
+def test_a_series_is_signed_as_a_whole(place: Path) -> None:
+    """One statement over all releases: one that is added, changed or gone is refused."""
+    frame = pl.DataFrame({"who": range(100), "age": [20 + i % 40 for i in range(100)], "ill": ["flu", "gout"] * 50})
+    policy = {"columns": {"identifying": ["who"], "quasi-identifying": ["age"], "sensitive": ["ill"]}}
+    meant = sf.Policy.from_mapping({**policy, "models": [{"name": "k-anonymity", "k": 5}]})
+    series = sf.Series.start(place / "months", meant, key="who", table=frame)
+    series.append(frame.with_columns(pl.col("who") + 1000))
+    folder, own = place / "months", place / "own.key"
+    code, said = run("sign", folder, "--key", own, "--by", "A. Steward")
+    assert code == 0, said
+    code, said = run("verify", folder, "--key", f"{own}.pub")
+    assert code == 0, said
+    assert "claimed by A. Steward" in " ".join(said.split())
+    assert run("verify", folder, "--key", place / "other.key.pub")[0] == 1
+    assert run("sign", folder, "--key", own, "--revoke", place / "back.json")[0] == 0
+    assert run("verify", folder, "--key", f"{own}.pub", "--revocations", place / "back.json")[0] == 1
+    # A statement about a series is none about its releases, nor the other way.
+    release = folder / "1"
+    (release / "signature.json").write_bytes((folder / "signature.json").read_bytes())
+    assert not sf.verify(release, key=f"{own}.pub").ok
+    (release / "signature.json").unlink()
+    series.append(frame.with_columns(pl.col("who") + 2000))
+    code, said = run("verify", folder, "--key", f"{own}.pub")
+    assert code == 1
+    assert "was added" in said
+
+
+def test_a_page_of_evidence_has_a_statement_of_its_own(place: Path) -> None:
+    page, own = place / "to-sign.html", place / "own.key"
+    page.write_text("<p>evidence</p>")
+    code, said = run("sign", page, "--key", own, "--by", "A. Steward")
+    assert code == 0, said
+    statement = place / "to-sign.html.signature.json"
+    assert stat.S_IMODE(statement.stat().st_mode) == 0o600
+    content = json.loads(base64.b64decode(json.loads(statement.read_text())["payload"]))
+    assert content["subject"] == [
+        {"name": page.name, "digest": {"sha256": hashlib.sha256(page.read_bytes()).hexdigest()}}
+    ]
+    assert run("verify", page, "--key", f"{own}.pub")[0] == 0
+    assert run("verify", page)[0] == 2
+    assert run("verify", page, "--key", place / "other.key.pub")[0] == 1
+    page.write_text("<p>evidence, changed</p>")
+    code, said = run("verify", page, "--key", f"{own}.pub")
+    assert code == 1
+    assert "to-sign.html was changed" in said

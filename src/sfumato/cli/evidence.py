@@ -109,15 +109,18 @@ def log(
     to: Annotated[Path, typer.Option(metavar="FILE", help="The log; begun where it is not there.")],
     by: Annotated[str, typer.Option(metavar="TEXT", help="Who decided it: name and office.")],
     why: Annotated[str, typer.Option(metavar="TEXT", help="For which reason.")],
+    on: Annotated[
+        str | None, typer.Option(metavar="DAY", help="The day of the decision; beside when it is recorded.")
+    ] = None,
 ) -> None:
     """Write down what changed in a policy since its last version in the log, who decided it, and why.
 
     Call it whenever the policy was changed. sfumato evidence write --decisions FILE shows the log, and refuses a policy
-    that was changed after the last entry. The time is that of your clock.
+    that was changed after the last entry. The time at which it is recorded is that of your clock.
     """
     from sfumato.evidence.context import log_decision
 
-    say_fitted(log_decision(policy, to, by, why))
+    say_fitted(log_decision(policy, to, by, why, on))
 
 
 def score(
@@ -236,6 +239,16 @@ def report(
             decisions=log,
             intruder=intruder,
         )
+    made = made.beside(
+        {
+            "the steward's policy, with what is assumed of the recipient": policy,
+            "the log of decisions": decisions,
+            "what a person found who tried": intruder,
+            "this evidence, to sign": page.short,
+            "this evidence, the annex": page.out,
+        },
+        page.out,
+    )
     targets = {name: path for name, path in (("report", page.out), ("short report", page.short)) if path is not None}
     for name, path in targets.items():
         made.save(path, page.edition, overwrite=page.overwrite, short=name == "short report")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -306,6 +306,10 @@ def verify(
     head: Annotated[
         str | None, option("The head that was noted when a release was the last one: is it in this series?", "SHA256")
     ] = None,
+    signer: Annotated[
+        Path | None, option("Public key of whoever signed the whole series (sfumato sign).", "FILE", "--key")
+    ] = None,
+    revocations: Annotated[Path | None, option("With --key: statements that take signatures back.", "PATH")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Recount every release, every pair of neighbours, and what holds them together, from the folder alone.
@@ -314,6 +318,8 @@ def verify(
     exchanged, or is of another series; or the head that was given is not in this series, so that the series was cut off
     or forked.
     """
+    from sfumato.errors import PolicyError
+    from sfumato.release.signature import signature_checks
     from sfumato.series.description import ledger_of
     from sfumato.series.series import Series, interrupted_series
 
@@ -321,6 +327,9 @@ def verify(
     if line := interrupted_series(Series(folder, private, ledger_key)):
         complain([line])
     found = Series.open(folder, ledger=ledger, ledger_key=ledger_key).verify(ledger=ledger is not None, head=head)
+    if revocations is not None and signer is None:
+        raise PolicyError("--revocations: says which signatures of a key do not count; give --key, too")
+    found = replace(found, chain=(*found.chain, *signature_checks(folder, signer, revocations)))
     say_result(found.to_dict(), str(found), as_json=as_json)
     if not found.ok:
         raise typer.Exit(1)

@@ -8,16 +8,22 @@ from typing import Annotated
 from sfumato.cli.options import argument, option
 from sfumato.cli.outcome import complain
 from sfumato.errors import InputError, PolicyError, raise_all
+from sfumato.numbers import counted
 
 
 def sign(
-    release: Annotated[Path | None, argument("RELEASE", "Folder of a release.")] = None,
+    release: Annotated[
+        Path | None, argument("RELEASE|SERIES|PAGE", "Folder of a release or a series, or a page of evidence.")
+    ] = None,
     key: Annotated[Path | None, option("Your private key. Keep it to yourself, and a copy of it.", "FILE")] = None,
     by: Annotated[str, option("Who signs, and as what; readers see it.", "TEXT")] = "",
     revoke: Annotated[Path | None, option("Take the signature back: write a statement that says so.", "FILE")] = None,
     new_key: Annotated[Path | None, option("Make a key: FILE for you alone, FILE.pub for everybody.", "FILE")] = None,
 ) -> None:
     """Sign every file of a release, after recounting it. Whoever has FILE.pub sees that none was changed.
+
+    Of a series one statement covers all releases. The statement about a page of evidence lies beside the page, for the
+    steward.
 
     A second person who signs the same folder countersigns. Signing needs no network. The time in a signature is that of
     your clock; nobody proves it.
@@ -35,20 +41,32 @@ def sign(
     if revoke is not None:
         signature.revoke(release, key, revoke, by=by)
         return complain([f"{revoke}: takes the signature of {release} back; give it to whoever has the release"])
-    from sfumato.release.verify import verify
-
-    found = verify(release)
-    if not found.ok:
-        raise InputError(f"{release}: is not verified, so that nothing was signed; sfumato verify {release} says why")
-    promises = [str(check) for check in found.checks if check.outcome == "holds"]
-    signed = signature.sign_folder(release, key, by=by, promises=promises)
-    count = len(signed.statements)
+    signed = signature.sign_folder(release, key, by=by, promises=[] if release.is_file() else _recounted(release))
+    count, files = len(signed.statements), counted(len(signed.subjects), "file")
+    who = "check it" if release.is_file() else "recipients check it"
     complain(
         [
-            f"{release}: {len(signed.subjects)} files signed{'' if count == 1 else f', {count} signatures'}; "
-            f"recipients check it with: sfumato verify {release} --key {key}.pub"
+            f"{release}: {files} signed{'' if count == 1 else f', {count} signatures'}; {who} with: "
+            f"sfumato verify {release} --key {key}.pub"
         ]
     )
+
+
+def _recounted(release: Path) -> list[str]:
+    """Recount a release or a series; return what holds. Raises ``InputError`` where something does not."""
+    from sfumato.release.transaction import SERIES
+    from sfumato.release.verify import verify
+    from sfumato.series.verify import verify_series
+
+    if (release / SERIES).is_file():
+        series = verify_series(release)
+        is_ok, checks = series.ok, series.chain
+    else:
+        found = verify(release)
+        is_ok, checks = found.ok, found.checks
+    if not is_ok:
+        raise InputError(f"{release}: is not verified, so that nothing was signed; sfumato verify {release} says why")
+    return [str(check) for check in checks if check.outcome == "holds"]
 
 
 def _usage_problems(release: Path | None, key: Path | None, revoke: Path | None, new_key: Path | None) -> list[str]:

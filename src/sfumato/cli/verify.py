@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from sfumato.cli.options import AsJson, Population, argument, option
-from sfumato.cli.outcome import complain
+from sfumato.cli.outcome import complain, say_fitted
 from sfumato.cli.progress import progress_bar, say_json
 from sfumato.cli.released import original_people
 from sfumato.errors import InputError, PolicyError
@@ -16,7 +16,11 @@ from sfumato.errors import InputError, PolicyError
 
 def verify(
     release: Annotated[
-        str, argument("RELEASE", "Folder of a release, or the URL of a database, with ?schema=NAME at its end.")
+        str,
+        argument(
+            "RELEASE|PAGE",
+            "Folder of a release, or the URL of a database, with ?schema=NAME at its end; or a page of evidence.",
+        ),
     ],
     audit: Annotated[
         Path | None, option("The steward's audit file, to recount people who have several records.", "FILE")
@@ -49,6 +53,8 @@ def verify(
     from sfumato.table.databases.address import is_database
     from sfumato.table.sources.other_files import scheme_of
 
+    if _is_page(release):
+        return _verify_page(Path(release), key, revocations, as_json=as_json)
     elsewhere = engine == "spark" or scheme_of(release)
     if not elsewhere and (problem := release_problem(release)):
         raise InputError(problem)
@@ -75,6 +81,28 @@ def verify(
     else:
         say_report(headline(verification), str(verification))
     if not verification.ok:
+        raise typer.Exit(1)
+
+
+def _is_page(release: str) -> bool:
+    """Tell whether a file is named that has a statement beside it."""
+    from sfumato.release.signature import place_of
+
+    return Path(release).is_file() and place_of(Path(release)).is_file()
+
+
+def _verify_page(page: Path, key: Path | None, revocations: Path | None, *, as_json: bool) -> None:
+    """Say whether a page of evidence is the one that was signed; nothing is recounted."""
+    from sfumato.release.signature import signature_checks
+
+    if key is None:
+        raise PolicyError(f"{page}: is a page of evidence; give the public key of whoever signed it (--key)")
+    (check,) = signature_checks(page, key, revocations)
+    if as_json:
+        say_json({"ok": check.outcome == "holds", "promise": check.promise, "detail": check.detail})
+    else:
+        say_fitted(str(check))
+    if check.outcome != "holds":
         raise typer.Exit(1)
 
 

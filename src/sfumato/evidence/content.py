@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib import import_module, resources
 from pathlib import Path
 from textwrap import shorten
+from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from sfumato.anonymizers.clustering.bounds import lower_bound
-from sfumato.errors import PolicyError, VerificationError
+from sfumato.errors import PolicyError, SfumatoError, VerificationError, raise_all
 from sfumato.evaluation.attacks import CRITERIA
 from sfumato.evaluation.attacks.placement import place_people
 from sfumato.evaluation.attacks.play import Attacks, attack
@@ -25,8 +26,14 @@ from sfumato.evaluation.risk.report import RiskReport
 from sfumato.evaluation.utility.answers import query_workload
 from sfumato.evaluation.utility.describe import describe
 from sfumato.evaluation.utility.measure import Utility, measure_utility
-from sfumato.evidence.context import Decision
-from sfumato.evidence.subgroups import starred_shares, subgroup_losses, suppressed_subgroups
+from sfumato.evidence.context import Decision, log_in_words
+from sfumato.evidence.subgroups import (
+    CellChanges,
+    cell_changes,
+    starred_shares,
+    subgroup_losses,
+    suppressed_subgroups,
+)
 from sfumato.metrics import Losses
 from sfumato.models import known_model, known_models
 from sfumato.models.protocol import Outcome, least_class_size, limits_of_values, says, smallest_allowed
@@ -40,10 +47,13 @@ from sfumato.published.protocol import roles_of
 from sfumato.release.agreement import PublishedPolicy
 from sfumato.release.anonymize import population_of
 from sfumato.release.description import Description, build_model, versions
-from sfumato.release.release import Release
+from sfumato.release.release import Release, audit_file
 from sfumato.release.reports import loss_figures
+from sfumato.release.signature import hashes_of_files
+from sfumato.release.transaction import SIGNATURE
 from sfumato.release.verify import verify
 from sfumato.table.encoding import encode
+from sfumato.table.schema import Kind, Schema, text_of
 from sfumato.table.table import Table
 
 _DIGITS = 6
@@ -51,6 +61,11 @@ LEAST = 10
 """Original records that a subgroup must have to be reported."""
 
 _QUERIES = 500
+_GUESS = "attribute-inference"
+_NO_GUESS = (
+    "no attack guesses {name}, of which no promise speaks, in this kind of release; call it sensitive in another "
+    "policy, and play: sfumato attack TABLE --policy OTHER --hold-out 0.2"
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,21 +122,58 @@ def report_content(subject: ReportedRelease, wishes: ReportOptions) -> dict[str,
         "risk": risks,
         **_people(subject),
         **_repeated_key(subject.original, subject.published, subject.description, subject.policy),
+        "one_each": _one_each(subject.original),
         "attacks": attacks,
         "losses": losses,
         "bound": _bound(subject, losses, wishes),
         "utility": utility,
         "described": _described(subject),
+        "purpose_figures": _purpose_figures(subject, utility, wishes.seed),
         "suppression": _suppression(subject),
         "subgroups": _subgroups(subject),
         "earlier": _earlier(subject, wishes),
         "limits": report_limits(subject.published, subject.description, subject.policy),
         "files": dict(subject.files),
+        "goes": files_of(subject.release),
+        "stays": _stays(subject),
         "versions": versions(),
         "policy": subject.full_policy.to_toml() if subject.full_policy else subject.policy.text or "",
         "published_policy": subject.policy.text or "",
-        "decisions": [decision.to_dict() for decision in wishes.decisions],
+        **decisions_content(wishes),
     }
+
+
+def decisions_content(wishes: ReportOptions) -> dict[str, Any]:
+    """Return what was decided on the way, and what the times of it are worth."""
+    found = [decision.to_dict() for decision in wishes.decisions]
+    return {"decisions": found, "log": log_in_words(found) if found else ""}
+
+
+SECTIONS = (
+    "published",
+    "files",
+    "promises",
+    "risk",
+    "recipient",
+    "law",
+    "attacks",
+    "lost",
+    "useful",
+    "suppressed",
+    "earlier",
+    "decisions",
+    "review",
+    "limits",
+    "standards",
+    "check",
+    "signed",
+)
+"""The sections of the annex, in their order."""
+
+
+def section(name: str) -> str:
+    """Return the number of a section of the annex, such as ``A3``."""
+    return f"A{1 + SECTIONS.index(name)}"
 
 
 def report_limits(published: Published, description: Description, policy: PublishedPolicy) -> list[str]:
@@ -184,18 +236,51 @@ def _column(subject: ReportedRelease, name: str, role: str, attribute: Any) -> d
     hierarchy = None if attribute is None else attribute.hierarchy
     uncovered = {each.column for each in subject.verification.uncovered if each.name == "sensitive"}
     columns = [frame[name] for frame in subject.published.tables.values() if name in frame.columns]
-    is_coarse = role == "quasi-identifying" and subject.published.kind == "generalized-table"
+    done = cell_changes(columns[0], attribute) if columns else None
     return {
         "name": name,
         "role": role,
-        "treatment": _ROLES[
-            "coarse" if is_coarse else "uncovered" if role == "sensitive" and name in uncovered else role
-        ],
+        "treatment": _treatment(role, done, _untouched(subject, name, columns), is_covered=name not in uncovered),
         "kind": None if attribute is None else str(attribute.kind),
-        "distinct": None if attribute is None else attribute.cardinality,
+        "distinct": _distinct(subject.original, name, attribute),
         "published": columns[0].n_unique() if columns else None,
+        "changed": None if done is None else done.changed,
+        "typical": None if done is None else done.typical,
+        "largest": None if done is None else done.largest,
         "levels": None if hierarchy is None else len(hierarchy.levels),
     }
+
+
+def _distinct(original: Table | None, name: str, attribute: Any) -> int | None:
+    if attribute is not None:
+        return int(attribute.cardinality)
+    is_there = original is not None and name in original.frame.columns
+    return original.frame[name].n_unique() if original is not None and is_there else None
+
+
+def _untouched(subject: ReportedRelease, name: str, columns: Sequence[pl.Series]) -> str:
+    """Say what cells are that are no interval, no group and no star."""
+    known = subject.original is not None and subject.published.kind == "generalized-table"
+    if known and columns and name in subject.original.frame.columns:  # type: ignore[union-attr]
+        before, after = (text_of(one).unique() for one in (subject.original.frame[name], columns[0]))  # type: ignore[union-attr]
+        if after.is_in(before.implode(), nulls_equal=True).all():
+            return "unchanged: every cell is a value of the original"
+    return _UNTOUCHED.get(subject.published.kind, "every cell is a single value")
+
+
+def _treatment(role: str, done: CellChanges | None, untouched: str, *, is_covered: bool) -> str:
+    """Say what was done to a column, from its published cells, and what its role promises."""
+    if role == "identifying" or done is None:
+        return _ROLES["identifying" if role == "identifying" else "unpublished"]
+    words = [
+        f"{what} in {percent(share, 3)} of the cells"
+        for what, share in (("intervals", done.intervals), ("groups of values", done.groups), ("*", done.suppressed))
+        if share
+    ]
+    rest = ["; the other cells are single values"] if done.changed < 1 else []
+    cells = "".join([", ".join(words), *rest]) if words else untouched
+    more = _ROLES["uncovered" if role == "sensitive" and not is_covered else role]
+    return f"{cells}; {more}" if more else cells
 
 
 def _unprotected(subject: ReportedRelease) -> list[dict[str, str | None]]:
@@ -300,7 +385,11 @@ def _people(subject: ReportedRelease) -> dict[str, Any]:
     found = subject.verification.people
     if found is None:
         return {"people": {}}
-    return {"people": {"highest": found.largest_share, "average": subject.verification.classes / found.people}}
+    figures = {"highest": found.largest_share, "average": subject.verification.classes / found.people}
+    if subject.original is None:
+        return {"people": figures}
+    before = risk(subject.original, combinations=1).prosecutor
+    return {"people": {**figures, "before": {"highest": before.highest, "average": before.average}}}
 
 
 def _risk_figures(report: RiskReport) -> dict[str, Any]:
@@ -385,17 +474,70 @@ def _described(subject: ReportedRelease) -> list[dict[str, Any]]:
 
 
 def _attacks(subject: ReportedRelease, wishes: ReportOptions) -> dict[str, Any] | None:
-    if subject.original is None or not wishes.attacks:
+    original = subject.original
+    if original is None or not wishes.attacks:
         return None
+    start = monotonic()
     played: Attacks = attack(
         subject.release,
-        subject.original,
+        original,
         control=subject.control,
         seed=wishes.seed,
         threads=wishes.threads,
         within=None if isinstance(wishes.attacks, bool) else wishes.attacks,
     )
-    return {**played.to_dict(), "results": [result_content(one) for one in _by_weight(played.results)]}
+    left = None if isinstance(wishes.attacks, bool) else wishes.attacks - (monotonic() - start)
+    results, unplayed = list(played.results), dict(played.unplayed)
+    for name in roles_of(subject.published).unprotected:
+        if name in original.schema.insensitive:
+            _guess(subject, original, name, replace(wishes, attacks=True if left is None else left), results, unplayed)
+    found = replace(played, results=tuple(results), unplayed=unplayed)
+    return {**found.to_dict(), "results": [result_content(one) for one in _by_weight(results)]}
+
+
+def _guess(
+    subject: ReportedRelease,
+    original: Table,
+    name: str,
+    wishes: ReportOptions,
+    results: list[AttackResult],
+    unplayed: dict[str, str],
+) -> None:
+    """Guess a column that no promise speaks of as if it were sensitive; add the result, or why there is none."""
+    attack_name = f"{_GUESS}: {name}"
+    published, within = subject.published, None if wishes.attacks is True else float(wishes.attacks)
+    if not isinstance(published, PublishedTable) or (within is not None and within <= 0):
+        late = within is not None and within <= 0
+        reason = "was not begun in the time that was given" if late else _NO_GUESS.format(name=name)
+        unplayed[attack_name] = reason
+        return
+    tables = [None if one is None else _with_secret(one, name) for one in (original, subject.control)]
+    assert tables[0] is not None
+    try:
+        played = attack(
+            PublishedTable(published.data, published.quasi_identifying, (name,)),
+            tables[0],
+            attacks=_GUESS,
+            control=tables[1],
+            recoding=subject.policy.recoding(),
+            seed=wishes.seed,
+            threads=wishes.threads,
+        )
+    except SfumatoError as error:
+        unplayed[attack_name] = "; ".join(problem.removeprefix(f"{_GUESS}: ") for problem in error.problems)
+        return
+    results += [replace(one, attack=attack_name) for one in played.results]
+
+
+def _with_secret(table: Table, name: str) -> Table:
+    """Take an insensitive column for the one that an attacker wants to know."""
+    schema, names = table.schema, [*table.schema.quasi_identifying, name]
+    dtype = table.frame.schema[name]
+    kind = Kind.NUMERIC if dtype.is_numeric() else Kind.DATE if dtype == pl.Date else Kind.CATEGORICAL
+    quasi = schema.quasi_identifying
+    secret = Schema(quasi_identifying=quasi, sensitive=[name], others="drop", person=schema.person)
+    kinds = {**{each: table.kinds[each] for each in quasi}, name: kind}
+    return replace(table, frame=table.frame.select(names), schema=secret, kinds=kinds, orders={}, codes={})
 
 
 def attacks_content(
@@ -472,7 +614,10 @@ def render(content: Mapping[str, Any], drawings: Mapping[str, str], page: str = 
         lstrip_blocks=True,
         undefined=jinja.StrictUndefined,
     )
-    environment.filters.update(percent=_percent, within=_within, figure=_figure, count=_count, told=_text_of)
+    environment.globals["section"] = section
+    environment.filters.update(
+        percent=_percent, within=_within, width=_width, figure=_figure, count=_count, told=_text_of
+    )
     safe = {name: import_module("markupsafe").Markup(svg) for name, svg in drawings.items()}
     return str(environment.get_template(page).render(**content, drawings=safe))
 
@@ -487,7 +632,7 @@ def _text_of(value: float | str | None) -> str:
 
 def _within(text: str, most: int) -> str:
     """Cut a long text between words, and say where the rest stands."""
-    return text if len(text) <= most else shorten(text, most, placeholder=" … (the rest: in the annex)")
+    return text if len(text) <= most else shorten(text, most, placeholder=" …")
 
 
 def _percent(share: float | None) -> str:
@@ -496,6 +641,10 @@ def _percent(share: float | None) -> str:
 
 def _figure(value: float | None) -> str:
     return "–" if value is None else figure(value, 4)
+
+
+def _width(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.4g}"
 
 
 def _count(number: object) -> str:
@@ -523,12 +672,20 @@ KINDS = {
 
 _ROLES = {
     "identifying": "removed",
-    "quasi-identifying": "others may know it: made coarser, or its link to the rest broken",
-    "coarse": "others may know it: made coarser where groups need it",
+    "unpublished": "not published",
+    "quasi-identifying": "",
     "sensitive": "its link to a person is bounded as promised",
-    "uncovered": "published as it is; no promise covers it",
-    "insensitive": "published as it is",
+    "uncovered": "no promise covers it",
+    "insensitive": "no promise covers it",
 }
+"""What a role says of a column, beside what was done to its cells."""
+_UNTOUCHED = {
+    "sliced-table": "every cell is a single value; its link to other columns is drawn inside buckets",
+    "bucketized-tables": "every cell is a single value; its link to the other table is by bucket alone",
+    "marginal-tables": "every cell is a single value, of which people are counted",
+    "randomized-table": "every cell is a single value, exchanged, changed or drawn by chance as the policy says",
+}
+"""What is said of a column without intervals, groups or stars, by the kind of release."""
 
 LIMITS = (
     "The promises hold against somebody who knows the quasi-identifying columns of people, and nothing more. Somebody "
@@ -550,6 +707,89 @@ def promise_in_words(entry: Mapping[str, Any]) -> str:
     """Say what a privacy model promises, from its name and parameters; its name if it is unknown."""
     model = known_model(entry)
     return str(entry.get("name")) if model is None else says(model).sentence()
+
+
+def _one_each(original: Table | None) -> str | None:
+    """Say that the original has one record for each person, by a column that was counted."""
+    if original is None or original.people is not None or original.repeated is not None or not original.unique_keys:
+        return None
+    names = original.unique_keys
+    which = names[0] if len(names) == 1 else f"one of {', '.join(names)}"
+    return (
+        f"The original has one record per person, if {which} says who somebody is: all "
+        f"{original.frame.height:,} values differ (counted)."
+    )
+
+
+FILES = {
+    "release.json": "what is promised, and the hash of each table",
+    "policy.toml": "the policy, as it is published",
+    "report.json": "what was counted of what is published, for machines",
+    "report.txt": "the same, to read",
+    "series.json": "which releases belong together",
+    "signature.json": "who signed the others; it is not signed itself",
+}
+"""What the files of a release folder hold beside its tables."""
+
+
+def files_of(release: object) -> list[dict[str, str | None]]:
+    """List what goes to the recipient, file by file: name, what it holds, sha256; nothing where there is no folder."""
+    if not isinstance(release, str | Path) or not Path(release).is_dir():
+        return []
+    hashes = hashes_of_files(Path(release))
+    names = [*hashes, *([SIGNATURE] if (Path(release) / SIGNATURE).is_file() else [])]
+    known = [*FILES]
+    place = {name: known.index(Path(name).name) if Path(name).name in FILES else -1 for name in names}
+    return [
+        {"name": name, "holds": FILES.get(Path(name).name, "published data"), "sha256": hashes.get(name)}
+        for name in sorted(names, key=lambda name: (name.count("/"), place[name]))
+    ]
+
+
+def _stays(subject: ReportedRelease) -> list[dict[str, str]]:
+    """List what stays with the steward, as far as it is known here."""
+    tables = (("the original", subject.original), ("people who are not in the data", subject.control))
+    found = [{"what": what, "name": Path(table.source).name} for what, table in tables if table is not None]
+    if subject.description.people == "audit":
+        found.append({"what": "who is who in the release", "name": _audit_name(subject.release)})
+    return found
+
+
+def _audit_name(release: object) -> str:
+    return audit_file(Path(release)).name if isinstance(release, str | Path) else "the audit file"
+
+
+def _purpose_figures(subject: ReportedRelease, utility: Mapping[str, Any] | None, seed: int | None) -> Any:
+    """Return what the columns that the purpose names lost; None where it names none, or nothing was measured."""
+    stated = None if subject.full_policy is None else subject.full_policy.context
+    original, published = subject.original, subject.published
+    if stated is None or not stated.purpose_columns or utility is None or original is None:
+        return None
+    named = stated.purpose_columns
+    known = {*original.schema.quasi_identifying, *original.schema.sensitive, *original.schema.insensitive}
+    raise_all(
+        PolicyError,
+        [f"context.purpose_columns: {name!r} is no column of the release" for name in named if name not in known],
+    )
+    kept = [utility["correlations"]]
+    if isinstance(published, PublishedTable):
+        for name in named:
+            if name in original.schema.insensitive and name in published.data.columns:
+                table = PublishedTable(published.data, published.quasi_identifying, (name,))
+                secret, recoding = _with_secret(original, name), subject.policy.recoding()
+                more = measure_utility(table, secret, classifiers=(), recoding=recoding, seed=seed)
+                kept.append(more.to_dict()["correlations"])
+    changes = {one["attribute"]: one["total_variation"] for each in kept for one in each["distributions"]}
+    pairs = {
+        tuple(one["attributes"]): (one["before"], one["after"])
+        for each in kept
+        for one in each["associations"]
+        if {*one["attributes"]} <= {*named}
+    }
+    return {
+        "columns": [{"name": name, "distribution": changes.get(name)} for name in named],
+        "pairs": [{"columns": list(pair), "before": before, "after": after} for pair, (before, after) in pairs.items()],
+    }
 
 
 def _repeated_key(
@@ -754,4 +994,4 @@ def _not_played(
     if content["attacks"] is None:
         return "Not played: attacks were left out. Leave out --no-attacks to play them."
     reasons = f" ({_listed([one['why'] for one in unplayed])})" if unplayed else ""
-    return f"Not played: nothing that this program has could be{reasons}. {question.needs}"
+    return f"Not played. {question.needs} Nothing that this program has could be played{reasons}."

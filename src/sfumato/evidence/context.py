@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from textwrap import shorten
 from typing import Any, Literal
@@ -23,10 +23,16 @@ from sfumato.whole_files import PRIVATE, read_regular_text, write_whole
 
 PUBLIC = "everybody may have it: an attempt is certain"
 _RECORDS = (
-    "Every record was counted as a person of its own. Whoever has several is found more easily than is said here."
+    "Every record was counted as a person of its own. Whoever has several is found more easily than is said here. "
+    "Nobody named a column that says who people are (columns.person)."
 )
+ESTIMATED = "A journalist's risks are estimated"
+BY_SIGHT = ("linkage",)
+"""Attacks that somebody may carry out without meaning to, by seeing a record that fits. All others take intent."""
 _DIGITS = 3
 _MARGIN = 1.05
+_AT_ONCE, _MINUTE = timedelta(hours=1), 60
+_PUBLIC_THRESHOLD = "0.09"
 
 
 @dataclass(frozen=True)
@@ -88,10 +94,12 @@ def context_content(context: Context, content: Mapping[str, Any]) -> dict[str, A
     likeliest = max(chances, key=lambda name: chances[name])
     thresholds = [_compared(one, _worst(after, one.view), chances[likeliest]) for one in _thresholds(context)]
     decided_by = _worst(after, context.threshold.attacker) if context.threshold else known
-    attacks = list(_attack_products(content.get("attacks"), chances[likeliest]))
-    verdict = _verdict(thresholds, context, decided_by or known, reason, (likeliest, chances[likeliest]))
+    attacks = list(_attack_products(content.get("attacks"), chances))
+    verdict = _verdict(
+        thresholds, context, decided_by or known, reason, (likeliest, chances[likeliest]), content.get("one_each")
+    )
     decisive = next(one for one in thresholds if one["name"] == verdict["threshold"])
-    verdict["sentences"] += _attacks_above(attacks, decisive, chances[likeliest])
+    verdict["sentences"] += _attacks_above(attacks, decisive)
     return {
         **context.model_dump(include={"recipient", "purpose", "public", "other_data"}),
         "population": None if context.population is None else context.population.model_dump(),
@@ -121,11 +129,13 @@ def context_content(context: Context, content: Mapping[str, Any]) -> dict[str, A
 def _answerable(context: Context) -> Iterator[str]:
     """Say who stands for what, beside the assumptions."""
     if context.author is not None:
-        yield f"{context.author.name}, {context.author.role}: what is said of the recipient, on {context.author.day}."
+        by = context.author
+        yield f"{by.name}, {by.role}: for what is said of the recipient, on {by.day}."
     if context.threshold is not None:
-        yield f"{context.threshold.owner}: the threshold of {percent(context.threshold.value, _DIGITS)}."
+        yield f"{context.threshold.owner}: for the threshold of {percent(context.threshold.value, _DIGITS)}."
     people = dict.fromkeys(f"{one.name}, {one.role}" for one in context.answers)
-    yield from (f"{one}: answers to what standards ask; the annex has them." for one in people)
+    if people:
+        yield f"Answers to what standards ask: {'; '.join(people)}."
 
 
 def _owned(context: Context) -> dict[str, list[str]]:
@@ -149,7 +159,12 @@ def _success(content: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
     if people is not None:
         if not people:
             return [], "people may have several records, and who is who is not known here"
-        return [{**_of_view("prosecutor", "after", people), "counts": "people"}], ""
+        stages = {"before": people.get("before"), "after": people}
+        return [
+            {**_of_view("prosecutor", stage, figures), "counts": "people"}
+            for stage, figures in stages.items()
+            if figures
+        ], ""
     found = [
         _of_view(view, stage, figures)
         for stage in ("before", "after")
@@ -166,7 +181,10 @@ def _success(content: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
     ]
     if "after" not in risk:
         return found, "its records cannot be grouped by what is published of them; look at the attacks"
-    return found, "records were counted, and people may have several" if "repeated" in content else ""
+    asks = (
+        "people have several records, and records were counted; name the column that says who they are (columns.person)"
+    )
+    return found, asks if "repeated" in content else ""
 
 
 def _of_view(view: str, stage: str, figures: Mapping[str, Any]) -> dict[str, Any]:
@@ -174,27 +192,31 @@ def _of_view(view: str, stage: str, figures: Mapping[str, Any]) -> dict[str, Any
     return {"view": view, "stage": stage, "counts": "records", "maximum": maximum, "average": average}
 
 
-def _attack_products(attacks: Mapping[str, Any] | None, chance: float) -> Iterator[dict[str, Any]]:
-    """Yield the success of each attack that was played, and the product with the likeliest way to an attempt."""
+def _attack_products(attacks: Mapping[str, Any] | None, chances: Mapping[str, float]) -> Iterator[dict[str, Any]]:
+    """Yield the success of each attack that was played, and the product with each way that it belongs to."""
     for result in (attacks or {}).get("results", ()):
         success = result.get("success")
         if result.get("unplayed") is None and success and success["people"]:
             figures = {key: success[key] for key in ("share", "low", "high")}
-            product = {f"{key}_with_attempt": value * chance for key, value in figures.items()}
-            yield {"attack": result["attack"], "verdict": result["verdict"], **figures, **product}
+            ways = [name for name in chances if name != "recognition" or result["attack"] in BY_SIGHT]
+            products = {name: {key: value * chances[name] for key, value in figures.items()} for name in ways}
+            yield {"attack": result["attack"], "verdict": result["verdict"], **figures, "products": products}
 
 
-def _attacks_above(attacks: Sequence[Mapping[str, Any]], decisive: Mapping[str, Any], chance: float) -> Iterator[str]:
+def _attacks_above(attacks: Sequence[Mapping[str, Any]], decisive: Mapping[str, Any]) -> Iterator[str]:
     """Say which attacks that succeed lie above the threshold that decides, though it does not speak of them."""
-    found: dict[str, float] = {}
+    found: dict[str, tuple[float, str]] = {}
     for one in attacks:
-        if one["verdict"] == "succeeds" and one["share_with_attempt"] > decisive["value"]:
-            found[one["attack"]] = max(found.get(one["attack"], 0.0), one["share_with_attempt"])
+        share, way = max((product["share"], way) for way, product in one["products"].items())
+        if one["verdict"] == "succeeds" and share > decisive["value"]:
+            found[one["attack"]] = max(found.get(one["attack"], (0.0, "")), (share, way))
     if found:
-        listed = ", ".join(f"{name} {percent(share, _DIGITS)}" for name, share in found.items())
-        times = "" if chance == 1 else f", times the likeliest chance of {percent(chance, _DIGITS)},"
-        yield f"Attacks that succeed{times} lie above the threshold: {listed}."
-        yield "The threshold does not speak of these attacks."
+        listed = ", ".join(
+            f"{name} {percent(share, _DIGITS)}{'' if way == 'public' else f' ({way})'}"
+            for name, (share, way) in found.items()
+        )
+        times = "" if all(way == "public" for _, way in found.values()) else ", times the chance of their own way,"
+        yield f"Attacks that succeed{times} lie above the threshold, which does not speak of them: {listed}."
 
 
 def _thresholds(context: Context) -> Iterator[MadeFor]:
@@ -236,6 +258,7 @@ def _verdict(
     success: Mapping[str, Any] | None,
     reason: str,
     likeliest: tuple[str, float],
+    one_each: str | None,
 ) -> dict[str, Any]:
     """Decide by the person most at risk: by the steward's own threshold, else by the usual one for such a recipient."""
     way, chance = likeliest
@@ -256,7 +279,7 @@ def _verdict(
         + (
             ""
             if context.public
-            else f" The likeliest way to that, {way}, is assumed at {percent(chance, _DIGITS)}. The product is "
+            else f" The likeliest way to it, {way}, is assumed at {percent(chance, _DIGITS)}. The product is "
             f"{percent(success['maximum'] * chance, _DIGITS)}; the ways are not added up."
         ),
     ]
@@ -267,7 +290,7 @@ def _verdict(
             *sentences,
             *_rests(decisive, chance),
             *_of_population(context),
-            *([_RECORDS] if success["counts"] == "records" else []),
+            *([one_each or _RECORDS] if success["counts"] == "records" else []),
         ],
     }
 
@@ -280,7 +303,7 @@ def _of_population(context: Context) -> Iterator[str]:
         said = (
             "the higher one is compared" if is_compared else "they stand beside, and no threshold is compared with them"
         )
-        yield f"A journalist's risks are estimated for {least} and for {most} people; {said}."
+        yield f"{ESTIMATED} for {least} and for {most} people; {said}."
 
 
 def _rests(decisive: Mapping[str, Any], chance: float) -> Iterator[str]:
@@ -293,7 +316,7 @@ def _rests(decisive: Mapping[str, Any], chance: float) -> Iterator[str]:
     else:
         margin = "The verdict has no margin. " if chance <= largest < _MARGIN * chance else ""
         yield (
-            f"{margin}The threshold is kept only while an attempt is at most {percent(largest, _DIGITS)} likely; "
+            f"{margin}The threshold is kept only while no way to it is likelier than {percent(largest, _DIGITS)}; "
             f"assumed is {percent(chance, _DIGITS)}. If somebody surely tries, it is exceeded."
         )
 
@@ -302,13 +325,14 @@ def _rests(decisive: Mapping[str, Any], chance: float) -> Iterator[str]:
 class Decision:
     """One change of the setup."""
 
-    made: str  # when, in UTC
+    made: str  # when it was recorded, in UTC, by the clock of that machine
     change: str  # what was changed, in words
     unique: int | None = None  # records of the original that were alone with their quasi-identifying values afterwards
     loss: float | None = None  # of the release that was made then, as a share
     by: str | None = None  # who decided it
     why: str | None = None
     settings: Mapping[str, str] | None = None  # of the whole policy, each by its path
+    day: str | None = None  # on which it was decided, as whoever recorded it says
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, without the settings that stand."""
@@ -336,12 +360,12 @@ def _is_one(decision: Decision) -> bool:
         and isinstance(decision.change, str)
         and (decision.unique is None or type(decision.unique) is int)
         and (decision.loss is None or type(decision.loss) in (int, float))
-        and all(isinstance(text, str | None) for text in (decision.by, decision.why))
+        and all(isinstance(text, str | None) for text in (decision.by, decision.why, decision.day))
         and isinstance(decision.settings, dict | None)
     )
 
 
-def log_decision(policy: Path, log: Path, by: str, why: str) -> str:
+def log_decision(policy: Path, log: Path, by: str, why: str, day: str | None = None) -> str:
     """Add to a log what changed in a policy since its last version there; return the sentence that was written.
 
     Parameters
@@ -352,15 +376,20 @@ def log_decision(policy: Path, log: Path, by: str, why: str) -> str:
         JSON for ``sfumato evidence write --decisions``; begun where it is not there.
     by, why
         Who decided it, and for which reason.
+    day
+        On which day, ``YYYY-MM-DD``, where it was another than today.
 
     Raises
     ------
     PolicyError
-        When nobody is named, no reason is given, or nothing was changed.
+        When nobody is named, no reason is given, the day is none or lies ahead, or nothing was changed.
     InputError
         When the log is none, or cannot be written.
     """
     missing = [f"{name}: is missing" for name, text in (("by", by), ("why", why)) if not text.strip()]
+    made = datetime.now(UTC).isoformat(timespec="seconds")
+    if day is not None and not (_is_day(day) and day <= made[: len(day)]):
+        missing.append("on: must be a day until today, such as 2026-11-30")
     if missing:
         raise PolicyError(*missing)
     decided = read_decisions(log) if log.exists() else []
@@ -369,13 +398,40 @@ def log_decision(policy: Path, log: Path, by: str, why: str) -> str:
     change = "first version" if before is None else "; ".join(_changes(before, settings))
     if not change:
         raise PolicyError(f"{policy}: is the last version of {log.name}; nothing was changed since")
-    made = datetime.now(UTC).isoformat(timespec="seconds")
-    decided.append(Decision(made, change, by=by.strip(), why=why.strip(), settings=settings))
+    decided.append(Decision(made, change, by=by.strip(), why=why.strip(), settings=settings, day=day))
     try:
         write_whole(log, json.dumps([asdict(one) for one in decided], indent=2, ensure_ascii=False) + "\n", PRIVATE)
     except OSError as error:
         raise InputError(f"{log}: cannot be written ({error.strerror})") from None
     return f"{made}, {by.strip()}: {change}."
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+def log_in_words(decisions: Sequence[Mapping[str, Any]]) -> str:
+    """Say where the times of a log come from, and whether it was written at once."""
+    said = (
+        "Recorded: when sfumato evidence log was called for that version of the policy, by the clock of that machine. "
+        "Decided: the day as whoever recorded it says; without one nobody said it. Nobody proves either."
+    )
+    try:
+        times = [datetime.fromisoformat(one["made"]) for one in decisions]
+        span = max(times) - min(times)
+    except (TypeError, ValueError):
+        return said
+    if len(times) > 1 and span < _AT_ONCE:
+        seconds = int(span.total_seconds())
+        within = counted(seconds, "second") if seconds < _MINUTE else counted(seconds // _MINUTE, "minute")
+        said += (
+            f" All {len(times)} versions were recorded within {within}: the log was written at once, and does not show "
+            "when they were decided."
+        )
+    return said
 
 
 def log_problem(decided: list[Decision], policy: Path | None) -> str | None:
@@ -422,6 +478,41 @@ def _changes(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[st
             yield f"{path} from {before[path]} to {after[path]}"
 
 
+LAW = ("wp29 basis", "wp29 anonymous")
+"""Questions that no figure decides, and that stand on the first page."""
+
+
+def law_content(context: Context | None, content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the questions of law with who answers them, and what the figures say; the program answers none.
+
+    `content`: of one edition, with its ``standards`` and ``context``.
+    """
+    asked = {one["question"]: one for standard in content["standards"] for one in standard["questions"]}
+    owner = None if context is None else context.unanswered
+    until = "" if owner is None else f" {owner.name}, {owner.role}, is to answer by {owner.day}."
+    found = []
+    for name in LAW:
+        one = asked[name]
+        is_answered = one["status"] == "answered by a person"
+        said = f"{one['answer']} ({one['by']})" if is_answered else f"not answered.{until}"
+        found.append({"question": name, "ask": one["ask"], "is_answered": is_answered, "answer": said, "figures": []})
+    found[-1]["figures"] = list(_figures_of_law(content))
+    return found
+
+
+def _figures_of_law(content: Mapping[str, Any]) -> Iterator[str]:
+    judged = content.get("context")
+    if judged is not None:
+        yield f"For this recipient: {judged['verdict']['outcome']}, by the threshold that decides."
+        public = next(one for one in judged["thresholds"] if one["name"] == _PUBLIC_THRESHOLD)
+        if public["figure"] is not None:
+            yield (
+                f"For everybody: {percent(public['figure'], _DIGITS)} of the person most at risk, "
+                f"{public['outcome']} by {percent(public['value'], _DIGITS)}."
+            )
+    yield "For the steward, who holds the original, no figure speaks. Figures do not decide what the law asks."
+
+
 def review_content(context: Context | None, content: Mapping[str, Any]) -> dict[str, Any]:
     """Say after which events, and on which day, the evidence must be made again.
 
@@ -442,10 +533,12 @@ def review_content(context: Context | None, content: Mapping[str, Any]) -> dict[
     named = len(content["earlier"]) + max(0, len((content.get("together") or {"published": ()})["published"]) - 1)
     held = "nobody said what they hold" if context is None else f"stated: {context.other_data}"
     recipient = "nobody is named" if context is None else f"this page speaks of {context.recipient} alone"
+    by = None if context is None or context.author is None else f"{context.author.name}, {context.author.role}"
     return {
         "day": day,
         "is_due": day is not None and day <= content["made"],
         "words": None if context is None else context.review,
+        "by": by,
         "events": [
             _event(
                 "Another release, or a table of counts, of these people",

@@ -20,6 +20,8 @@ from sfumato.evidence.content import (
     ReportedRelease,
     ReportOptions,
     attacks_content,
+    decisions_content,
+    files_of,
     promises_content,
     refuse_broken,
 )
@@ -163,7 +165,11 @@ def own_content(subject: OwnSubject, original: Any, wishes: ReportOptions) -> di
         "versions": versions(),
         "policy": subject.own.text or "",
         "published_policy": subject.own.text or "",
-        "decisions": [decision.to_dict() for decision in wishes.decisions],
+        "one_each": None,
+        "purpose_figures": None,
+        "goes": files_of(subject.folder),
+        "stays": [{"what": "the original", "name": Path(original).name}] if isinstance(original, str | Path) else [],
+        **decisions_content(wishes),
     }
 
 
@@ -197,7 +203,7 @@ def _columns(subject: OwnSubject) -> list[dict[str, Any]]:
             "name": name,
             "role": "sensitive" if name in hidden else "quasi-identifying",
             "treatment": "its link to a person is bounded as promised" if name in hidden else treatment,
-            **dict.fromkeys(("kind", "distinct", "published", "levels")),
+            **dict.fromkeys(("kind", "distinct", "published", "changed", "typical", "largest", "levels")),
         }
         for name in dict.fromkeys(names)
     ]
@@ -282,6 +288,7 @@ def is_series(release: object) -> bool:
 class SeriesSubject:
     """A series that holds, with those who came with each release; or everybody in each, where people also leave."""
 
+    folder: Path
     releases: Sequence[Path]
     originals: Sequence[Path]
     policy: Policy
@@ -299,7 +306,7 @@ class SeriesSubject:
             raise PolicyError("policy: people have several records; sfumato series attack tells of such a series")
         if leave and len(policy.columns.identifying) != 1:
             raise PolicyError("policy: people leave this series; name the one identifying column that says who is who")
-        return cls(releases, originals, policy, leave)
+        return cls(folder, releases, originals, policy, leave)
 
     def people(self) -> Table:
         """Read everybody who is in the last release."""

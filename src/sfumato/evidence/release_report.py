@@ -24,14 +24,16 @@ from sfumato.evidence.content import (
     ReportOptions,
     answers_content,
     columns_content,
+    files_of,
     promise_in_words,
     refuse_broken,
     render,
     report_content,
     report_limits,
     result_content,
+    section,
 )
-from sfumato.evidence.context import Decision, context_content, review_content
+from sfumato.evidence.context import ESTIMATED, Decision, context_content, law_content, review_content
 from sfumato.evidence.intruder import read_score
 from sfumato.evidence.standards import counts_in_words, standards_content
 from sfumato.models.protocol import Outcome
@@ -42,7 +44,7 @@ from sfumato.progress import Progress, beating, shown, silent, thread_count
 from sfumato.published.protocol import named
 from sfumato.release.agreement import PublishedPolicy, policy_contradictions
 from sfumato.release.description import versions
-from sfumato.release.release import Release
+from sfumato.release.release import Release, audit_file
 from sfumato.release.transaction import no_release
 from sfumato.release.verify import open_folder, read_release, refuse_swapped, verify
 from sfumato.table.databases.address import is_database
@@ -68,10 +70,19 @@ class ReleaseReport:
         Plain values, with figures measured on the original.
     published : dict
         The edition for others: of two originals that publish the same table it is the same.
+    annex : Path or None
+        The page that was written before the short report, which names its sha256.
     """
 
     content: dict[str, Any]
     published: dict[str, Any]
+    annex: Path | None = None
+
+    def beside(self, files: Mapping[str, Path | None], annex: Path | None = None) -> ReleaseReport:
+        """Return the same with files that stay with the steward, by what they hold, and the annex that was written."""
+        named = [{"what": what, "name": path.name} for what, path in files.items() if path is not None]
+        content = {**self.content, "stays": [*self.content["stays"], *named]}
+        return replace(self, content=content, annex=annex)
 
     def to_dict(self, edition: Edition = "internal") -> dict[str, Any]:
         """Return plain values, for JSON: the same content as the page.
@@ -101,9 +112,11 @@ class ReleaseReport:
         content = self.to_dict(edition)
         drawings = {"losses": svg} if (svg := _losses(content["losses"])) else {}
         counts, tried = counts_in_words(content["standards"]), content.get("intruder") or {"sentences": ()}
-        elsewhere = {counts, *tried["sentences"]}
-        said = [one for one in content["summary"] if one not in elsewhere]
-        points = {"open": open_points(content), "standards_in_words": counts, "summary": said}
+        # Each of these stands under a heading of its own.
+        elsewhere = {counts, *tried["sentences"], *_attacks(content["attacks"]), *_loss(content["losses"])}
+        said = [one for one in content["summary"] if one not in elsewhere and not one.startswith(ESTIMATED)]
+        annex = None if self.annex is None else {"name": self.annex.name, "sha256": sha256_of(self.annex)}
+        points = {"open": open_points(content), "standards_in_words": counts, "summary": said, "annex": annex}
         return render({**content, **points}, drawings, "short.html")
 
     def save(
@@ -277,7 +290,7 @@ def _series(folder: Release | str | Path, originals: Any, policy: Policy | None)
 def _with_series(content: Mapping[str, Any], series: SeriesSubject) -> dict[str, Any]:
     """Add what all releases tell together to what the last one tells."""
     said = f"This page is about the last of {counted(len(series.releases), 'release')} of a series, all of which hold."
-    found = {**content, "limits": [said, *content["limits"]]}
+    found = {**content, "limits": [said, *content["limits"]], "goes": files_of(series.folder)}
     if content["attacks"] is None:
         return found
     results, unplayed = series.results()
@@ -312,7 +325,8 @@ def _together(subject: ReportedRelease, lists: Sequence[str | Path]) -> dict[str
 
 
 def _both_editions(context: Context | None, *editions: Mapping[str, Any]) -> ReleaseReport:
-    return ReleaseReport(*(_for_recipient(context, one) for one in editions))
+    internal, public = (_for_recipient(context, one) for one in editions)
+    return ReleaseReport(internal, public)
 
 
 def _for_recipient(context: Context | None, content: Mapping[str, Any]) -> dict[str, Any]:
@@ -320,7 +334,14 @@ def _for_recipient(context: Context | None, content: Mapping[str, Any]) -> dict[
     found = {"is_file": False, **content, "answers": answers_content(content)}
     found["review"] = review_content(context, content)
     found |= {"context": None if context is None else context_content(context, content)}
-    return {**found, "standards": standards_content(context, found)}
+    found["standards"] = standards_content(context, found)
+    return {**found, "law": law_content(context, found), "unanswered": _open_owner(context)}
+
+
+def _open_owner(context: Context | None) -> str | None:
+    """Say who answers what nobody has, and by when."""
+    owner = None if context is None else context.unanswered
+    return None if owner is None else f"{owner.name}, {owner.role}, is to answer by {owner.day}."
 
 
 def _placed(release: Release | str | Path) -> Release | str | Path:
@@ -335,7 +356,8 @@ def _subject(
     control: Table | None,
     earlier: Sequence[Release | str | Path],
 ) -> ReportedRelease:
-    verification = verify(release)
+    audit = None if isinstance(release, Release) or is_database(release) else audit_file(Path(release))
+    verification = verify(release, audit=audit if audit is not None and audit.is_file() else None)
     refuse_broken(verification)
     opened = read_release(release)
     if opened.description is None:
@@ -393,14 +415,16 @@ def public_edition(content: Mapping[str, Any]) -> dict[str, Any]:
         "risk": _published_risk(content["risk"]),
         **_attested(content),
         **counted,
-        **dict.fromkeys(("attacks", "losses", "bound", "utility")),
+        **dict.fromkeys(("attacks", "losses", "bound", "utility", "one_each", "purpose_figures")),
         "described": [],
+        "stays": [],
         "dropped": [],
         "subgroups": [],
         "suppression": _published_suppression(content["suppression"]),
         "earlier": [{key: one[key] for key in ("release", "holds")} for one in content["earlier"]],
         "policy": content["published_policy"],
         "decisions": [],
+        "log": "",
     }
 
 
@@ -408,7 +432,14 @@ def public_of_own(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return what others may have of the evidence for a release that is no table of records."""
     left = {key: value for key, value in content.items() if key != "known"}
     records = {"original": None, "published": content["records"]["published"]}
-    empty: dict[str, Any] = {"figures": {}, "decisions": [], "attacks": None, "policy": content["published_policy"]}
+    empty: dict[str, Any] = {
+        "figures": {},
+        "decisions": [],
+        "log": "",
+        "stays": [],
+        "attacks": None,
+        "policy": content["published_policy"],
+    }
     return {**left, **empty, "records": records, "limits": content["published_limits"]}
 
 
@@ -489,16 +520,16 @@ def open_points(content: Mapping[str, Any]) -> list[str]:
         ),
         *(["Nobody has said who gets the release, and how likely an attempt is."] if context is None else []),
         *([context["verdict"]["sentences"][0]] if context and context["verdict"]["outcome"] != "kept" else []),
-        *_unanswered(content.get("standards", ())),
+        *_unanswered(content.get("standards", ()), content.get("unanswered")),
     ]
 
 
-def _unanswered(standards: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Say how many questions nobody answers, and that nobody is named who should."""
-    asked = sum(len(one["questions"]) for one in standards)
-    counts = [f"{len(one['open'])} of {one['title'].partition(',')[0]}" for one in standards if one["open"]]
-    left = "Nobody is named who should, nor by when: whoever signs leaves them open. The annex lists each."
-    return [f"Of {asked:,} questions of standards nobody has answered {', '.join(counts)}. {left}"] if counts else []
+def _unanswered(standards: Sequence[Mapping[str, Any]], owner: str | None) -> list[str]:
+    """Say how many questions nobody answers, and who should."""
+    asked, left = sum(len(one["questions"]) for one in standards), sum(len(one["open"]) for one in standards)
+    who = owner or "Nobody is named who should, nor by when: whoever signs leaves them open."
+    listed = f"Section {section('standards')} of the annex lists each."
+    return [f"Nobody has answered {left:,} of {asked:,} questions of standards. {who} {listed}"] if left else []
 
 
 def _of_series(result: Mapping[str, Any]) -> bool:

@@ -14,6 +14,7 @@ from string import ascii_lowercase
 from typing import Any, Literal, NamedTuple
 
 from sfumato.errors import PolicyError, raise_all
+from sfumato.evidence.content import section
 from sfumato.numbers import counted, figure, percent
 from sfumato.policy.parts import WAYS, Author, Context
 
@@ -401,18 +402,18 @@ def _pseudonyms(content: _Content) -> str | None:
     return found[0] if found else None
 
 
-def _listing(key: str, what: str) -> Callable[[_Content], str | None]:
-    """Say that the annex holds something, where it does."""
-    return lambda content: f"{what}: in the annex." if content[key] else None
+def _listing(key: str, what: str, place: str) -> Callable[[_Content], str | None]:
+    """Say in which section of the annex something stands, where it does."""
+    return lambda content: f"{what}: section {section(place)}." if content[key] else None
 
 
 def _files(content: _Content) -> str | None:
     recount = "" if content["is_file"] else ", and the command that recounts every promise"
-    return f"A hash of each file{recount}: in the annex." if content["files"] else None
+    return f"A hash of each file{recount}: section {section('check')}." if content["files"] else None
 
 
 def _versions(content: _Content) -> str:
-    return f"Sfumato {content['versions']['sfumato']}; the annex names all parts."
+    return f"Sfumato {content['versions']['sfumato']}; all parts: section {section('check')}."
 
 
 def _intruder(content: _Content) -> str | None:
@@ -441,7 +442,7 @@ _COUNTS: Mapping[str | None, Callable[[_Content], str | None]] = {
     "unique": _unique,
     "classes": _classes,
     "promises": _promises,
-    "limits": _listing("limits", "All limits"),
+    "limits": _listing("limits", "All limits", "limits"),
     "verdict": _verdict,
     "threshold": _threshold,
     "products": _products,
@@ -456,9 +457,9 @@ _COUNTS: Mapping[str | None, Callable[[_Content], str | None]] = {
     "recount": _recount,
     "earlier": _earlier,
     "pseudonyms": _pseudonyms,
-    "policy": _listing("policy", "The whole policy"),
+    "policy": _listing("policy", "The whole policy", "check"),
     "files": _files,
-    "decisions": _listing("decisions", "What was decided, and when"),
+    "decisions": _listing("decisions", "What was decided, and when", "decisions"),
     "versions": _versions,
     "intruder": _intruder,
 }

@@ -1,9 +1,9 @@
-"""Who was suppressed, and who lost most: by attribute, and by subgroup of people."""
+"""What was done to each column, who was suppressed, and who lost most: by attribute, and by subgroup of people."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -16,8 +16,9 @@ from sfumato.kernels.grouping import first_records
 from sfumato.metrics.losses import cell_penalties
 from sfumato.published import PublishedTable
 from sfumato.recoding import Recoding
-from sfumato.recoding.parsing import generalize_published
-from sfumato.table.encoding import encode
+from sfumato.recoding.cells import read_cells
+from sfumato.recoding.parsing import generalize_published, split_set
+from sfumato.table.encoding import EncodedAttribute, encode
 from sfumato.table.schema import text_of
 from sfumato.table.table import Table
 
@@ -54,6 +55,62 @@ class _SubgroupLoss:
     records: int  # original records whose class can be told
     lost: float  # mean normalized certainty penalty of their values, in [0, 1]; of somebody who was left out, 1
     found: float  # mean chance that one of them is found among the records of her class; of who was left out, 0
+
+
+class CellChanges(NamedTuple):
+    """What was done to the cells of a column: shares of the published records, and how wide what replaced a value is.
+
+    A width is the highest less the lowest number of an interval, in days for dates; of other values how many stand for
+    one. `typical` is the median of the cells that were changed and are not ``*``.
+    """
+
+    intervals: float
+    groups: float
+    suppressed: float
+    typical: float | None
+    largest: float | None
+
+    @property
+    def changed(self) -> float:
+        """The share of the cells that are no single value any more."""
+        return self.intervals + self.groups + self.suppressed
+
+
+def cell_changes(column: pl.Series, attribute: EncodedAttribute | None) -> CellChanges:
+    """Read what was done to a column from its published cells.
+
+    `attribute`: of the original, which tells nodes of a hierarchy from values; None where it may not be looked at. Cost
+    O(n + g).
+    """
+    cells = read_cells(text_of(column))
+    records = np.bincount(cells.label_of, minlength=len(cells.labels))
+    nodes = {} if attribute is None else _nodes(attribute)
+    kind, width = np.zeros(len(records), dtype=np.int64), np.full(len(records), np.nan)
+    for place, text in enumerate(cells.labels.to_list()):
+        if text == _STAR:
+            kind[place] = 3
+        elif text is not None and text.startswith("{"):
+            kind[place], width[place] = 2, len(split_set(text))
+        elif text in nodes:
+            kind[place], width[place] = 2, nodes[text]
+        elif cells.low[place] < cells.high[place]:
+            kind[place], width[place] = 1, cells.high[place] - cells.low[place]
+    intervals, groups, suppressed = np.bincount(kind, records, minlength=4)[1:] / max(1, len(column))
+    widths = np.repeat(width, records)
+    widths = np.sort(widths[~np.isnan(widths)])
+    ends = (float(widths[len(widths) // 2]), float(widths[-1])) if len(widths) else (None, None)
+    return CellChanges(float(intervals), float(groups), float(suppressed), *ends)
+
+
+def _nodes(attribute: EncodedAttribute) -> dict[str, int]:
+    """Return how many values lie under each label of a hierarchy that is no value itself."""
+    hierarchy = attribute.hierarchy
+    if hierarchy is None:
+        return {}
+    found: dict[str, int] = {}
+    for level in hierarchy.levels[1:]:
+        found |= dict(zip(level.labels, np.diff(level.starts).tolist(), strict=True))
+    return {label: size for label, size in found.items() if size > 1 and label not in hierarchy.leaves}
 
 
 def starred_shares(published: PublishedTable) -> dict[str, float]:

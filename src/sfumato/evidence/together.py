@@ -27,6 +27,7 @@ from sfumato.published import MarginalTables, Published, PublishedTable
 from sfumato.published.apart import COUNT
 from sfumato.recoding.choice import Recoding
 from sfumato.release.verify import read_release
+from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 from sfumato.whole_files import read_regular_text
 
@@ -59,6 +60,9 @@ _ROUNDS = 100
 
 _MOST = 10_000_000
 """People that a table of counts may speak of."""
+
+_People = NDArray[np.int64] | None
+"""Who each record is of, int64 (n,); None where every record is another person."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -244,7 +248,8 @@ def joined(publications: Sequence[Publication], original: Table) -> dict[str, An
     publications
         All that was published about the data set, the release at hand among them.
     original
-        The data set, one record for each person; it tells which conclusions are right.
+        The data set; it tells which conclusions are right. Where a column says who people are, what is told of any of
+        their records is told of them: records are looked at, and people are counted.
 
     Returns
     -------
@@ -264,14 +269,30 @@ def joined(publications: Sequence[Publication], original: Table) -> dict[str, An
     unjoined = {one.name: reason for one in publications if (reason := _reason_against(one, original))}
     tried = [one for one in publications if one.name not in unjoined]
     findings = []
+    records, who = _as_records(original)
     for name in original.schema.sensitive:
-        told = [_Told.of(one, original, name) for one in tried if name in sensitive_of(one.published)]
-        for names, way, people, sentence in _found_in_all(told, name):
+        told = [_Told.of(one, records, name) for one in tried if name in sensitive_of(one.published)]
+        for names, way, people, sentence in _found_in_all(told, name, who):
             findings.append({"publications": names, "way": way, "people": people, "sentence": sentence})
     return {"published": [one.name for one in publications], "unjoined": unjoined, "findings": findings}
 
 
-def _found_in_all(told: Sequence[_Told], name: str) -> Iterator[tuple[list[str], str, int, str]]:
+def _as_records(original: Table) -> tuple[Table, _People]:
+    """Return the table with every record by itself, and who each is of."""
+    if original.people is None:
+        return original, None
+    schema = original.schema
+    alone = Schema(quasi_identifying=schema.quasi_identifying, sensitive=schema.sensitive, others="drop")
+    frame = original.frame.select(*schema.quasi_identifying, *schema.sensitive)
+    return replace(original, frame=frame, schema=alone, people=None, keyless=None), original.people.astype(np.int64)
+
+
+def _number(told: NDArray[np.bool_], who: _People) -> int:
+    """Count the people of whom something is told."""
+    return int(told.sum()) if who is None else len(np.unique(who[told]))
+
+
+def _found_in_all(told: Sequence[_Told], name: str, who: _People) -> Iterator[tuple[list[str], str, int, str]]:
     """Yield what every two tell, then what three and all tell beyond that, then what bounds tell."""
     if not told:
         return
@@ -279,20 +300,20 @@ def _found_in_all(told: Sequence[_Told], name: str) -> Iterator[tuple[list[str],
     for one in told:
         known[0] |= (one.is_open.sum(axis=1) == 1) & one.is_right
         for each in one.groups:
-            known[1] |= each.gives_away(one.least)
+            known[1] |= each.gives_away(one.least) | _few(each.group_of, who, one.least)
     for count in dict.fromkeys((2, 3, len(told))):
         # What other publications of the same number tell is told of each: who withdraws one must see the others.
         before = known.copy()
         for some in combinations(told, count) if 2 <= count <= len(told) else ():
-            for way, people, sentence in _found(some, name, before, known):
+            for way, people, sentence in _found(some, name, (before, known), who):
                 yield [one.name for one in some], way, people, sentence
     yield from _hidden_cells(told)
-    yield from _bounded(told, name, known)
+    yield from _bounded(told, name, known, who)
 
 
 def _reason_against(one: Publication, original: Table) -> str:
-    if original.people is not None or original.repeated is not None:
-        return "people have several records"
+    if original.repeated is not None:
+        return "people have several records, and no column says who they are (columns.person)"
     if not isinstance(one.published, PublishedTable | MarginalTables) and one.published.kind not in (
         "bucketized-tables",
         "sliced-table",
@@ -344,26 +365,44 @@ class _Told:
         return cls(one.name, one.least, values, is_open, is_right, (), groups)
 
 
+def _few(group_of: NDArray[np.int64], who: _People, least: int) -> NDArray[np.bool_]:
+    """Tell of each record whether fewer people than `least` have records in its group; −1 is no group.
+
+    Where every record is another person, the sizes of groups say it.
+    """
+    known = group_of >= 0
+    if who is None or not known.any():
+        return np.zeros(len(group_of), dtype=np.bool_)
+    pairs = np.unique(np.column_stack([group_of[known], who[known]]), axis=0)
+    people = np.bincount(pairs[:, 0], minlength=1)
+    few: NDArray[np.bool_] = known & (people[np.where(known, group_of, 0)] < least)
+    return few
+
+
 def _found(
-    some: Sequence[_Told], name: str, before: NDArray[np.bool_], known: NDArray[np.bool_]
+    some: Sequence[_Told],
+    name: str,
+    told: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+    who: _People,
 ) -> Iterator[tuple[str, int, str]]:
     """Yield what some publications tell that fewer do not, and note whom in `known`.
 
-    `before`, `known`: bool (2, n), of whom fewer publications tell by value and by being apart; and all so far.
+    `told`: bool (2, n) twice, of whom fewer publications tell by value and by being apart; and all so far.
     """
+    before, known = told
     names = f"{', '.join(one.name for one in some[:-1])} and {some[-1].name}"
     new = _intersected(some) & ~before[0]
-    if people := int(new.sum()):
+    if people := _number(new, who):
         yield "intersection", people, f"{names} together leave one {name} to {_people(people)}."
     least = min(one.least for one in some)
     isolated = np.zeros(known.shape[1], dtype=np.bool_)
     for outer, *inner in permutations(some) if len(some) <= _ORDERED else [some, some[::-1]]:
         for whole in outer.groups:
             isolated |= _left_over(
-                whole.exact(), [[one.exact() for one in each.groups if one.values] for each in inner], least
+                whole.exact(), [[one.exact() for one in each.groups if one.values] for each in inner], least, who
             )
     apart = isolated & ~before[1]
-    if people := int(apart.sum()):
+    if people := _number(apart, who):
         yield "difference", people, f"{names}, taken from each other, tell {_people(people)} apart by {name}."
     known |= np.stack([new, apart])
     if len(some) == _PAIR and (people := _of_versions(some[0].tables, some[1].tables, name, least)):
@@ -453,7 +492,7 @@ def _homes(outer: _Groups, inner: _Groups) -> NDArray[np.int64]:
     return home
 
 
-def _left_over(outer: _Groups, inner: Sequence[Sequence[_Groups]], least: int) -> NDArray[np.bool_]:
+def _left_over(outer: _Groups, inner: Sequence[Sequence[_Groups]], least: int, who: _People) -> NDArray[np.bool_]:
     """Tell of each person whether groups inside hers, taken away, leave few people or people who are all alike.
 
     `inner`: the groups of each other publication; one of them is taken away from what the one before leaves.
@@ -471,7 +510,9 @@ def _left_over(outer: _Groups, inner: Sequence[Sequence[_Groups]], least: int) -
         sizes = rest.sum(axis=1)
         is_true = (rest >= 0).all(axis=1) & (sizes > 0) & (sizes < outer.sizes)
         small = np.append(is_true & ((sizes < least) | (rest.max(axis=1, initial=0) == sizes)), False)
-        told |= small[outer.group_of] & ~taken
+        left = np.where(taken, -1, outer.group_of)
+        alone = _few(left, who, least) & np.append(is_true, False)[outer.group_of]
+        told |= (small[outer.group_of] | alone) & ~taken
     return told
 
 
@@ -498,7 +539,9 @@ def _hidden_cells(told: Sequence[_Told]) -> Iterator[tuple[list[str], str, int, 
             yield [one.name], "hidden", people, f"{counts} from what is published; {_people(people)} in all."
 
 
-def _bounded(told: Sequence[_Told], name: str, known: NDArray[np.bool_]) -> Iterator[tuple[list[str], str, int, str]]:
+def _bounded(
+    told: Sequence[_Told], name: str, known: NDArray[np.bool_], who: _People
+) -> Iterator[tuple[list[str], str, int, str]]:
     """Yield to how many more people bounds leave one value, and by which publications; others are left out in turn."""
     right = np.logical_and.reduce([one.is_right | ~one.is_open.any(axis=1) for one in told])
     if right.mean() < 1 - _STRAY:
@@ -506,7 +549,7 @@ def _bounded(told: Sequence[_Told], name: str, known: NDArray[np.bool_]) -> Iter
 
     def new(some: Sequence[_Told]) -> int:
         groups = [group for one in some for group in one.groups]
-        return int((_alike(groups) & right & ~known.any(axis=0)).sum()) if groups else 0
+        return _number(_alike(groups) & right & ~known.any(axis=0), who) if groups else 0
 
     people, least = new(told), list(told)
     for one in told if people else ():

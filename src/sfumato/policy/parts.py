@@ -572,6 +572,10 @@ class Context(PolicyPart):
         The day by which it is, as ISO text.
     answers
         To questions of standards that no count answers.
+    unanswered
+        Who answers those that nobody has, and by which day.
+    purpose_columns
+        The columns that the purpose needs: what they lost is said by itself.
     """
 
     recipient: Words
@@ -588,6 +592,8 @@ class Context(PolicyPart):
     review: Words | None = None
     review_by: Annotated[str, AfterValidator(_day)] | None = None
     answers: tuple[Answer, ...] = ()
+    unanswered: Author | None = None
+    purpose_columns: tuple[Words, ...] = ()
 
     @model_validator(mode="after")
     def _states_what_it_must(self) -> Self:

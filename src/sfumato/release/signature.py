@@ -1,4 +1,4 @@
-"""Signing a release folder, and checking who signed it: an in-toto statement in a DSSE envelope, by Ed25519, offline.
+"""Signing a release, a series or a page of evidence, offline: an in-toto statement in a DSSE envelope, by Ed25519.
 
 The statement names the sha256 of every file of the folder, and lies beside them in ``signature.json``. Nothing in it is
 a function of the original table, of the audit file or of a ledger. The time in it is claimed by the signer, not proved.
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.errors import InputError, VerificationError, raise_all
 from sfumato.models.protocol import Check, Outcome
 from sfumato.release.description import unambiguous
-from sfumato.release.transaction import SIGNATURE, UNCHECKED, no_release
+from sfumato.release.transaction import SERIES, SIGNATURE, UNCHECKED, no_release
 from sfumato.table.writing import sha256_of
 from sfumato.whole_files import PRIVATE, PUBLIC, read_regular, write_whole
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 STATEMENT = "https://in-toto.io/Statement/v1"
 RELEASED, REVOKED = "urn:sfumato:release:v1", "urn:sfumato:revocation:v1"
+PUBLISHED, EVIDENCE = "urn:sfumato:series:v1", "urn:sfumato:evidence:v1"
 SIGNED = "signed with the given key, every file and no other"
 SHOWN = 16
 """Letters of a key's id that people are shown."""
@@ -126,12 +127,13 @@ def encoded(payload: bytes) -> bytes:
 
 
 def sign_folder(folder: Path, key: Path, *, by: str = "", promises: Sequence[str] = ()) -> Envelope:
-    """Sign a release folder that was recounted; where a statement lies there, countersign with one of one's own.
+    """Sign what is recounted; where a statement lies there, countersign with one of one's own.
 
     Parameters
     ----------
     folder
-        The release.
+        The release; or a series, of which all releases are signed by one statement; or a page of evidence, whose
+        statement lies beside it, with the steward.
     key
         File with the private key.
     by
@@ -142,34 +144,48 @@ def sign_folder(folder: Path, key: Path, *, by: str = "", promises: Sequence[str
     Returns
     -------
     Envelope
-        As it is written to ``signature.json``.
+        As it is written to ``signature.json``, or to ``PAGE.signature.json``.
 
     Raises
     ------
     InputError
         When the folder is no release, the key cannot be read, or the statement that lies there is of other files.
     """
-    if problem := no_release(folder):
+    if not folder.is_file() and not (folder / SERIES).is_file() and (problem := no_release(folder)):
         raise InputError(problem)
     secret = _private_key(key)
-    files, place = hashes_of_files(folder), folder / SIGNATURE
-    signed = _with_signature(Envelope(_statement(RELEASED, files, {"by": by, "promises": list(promises)}), {}), secret)
+    files, place = _subjects_at(folder), place_of(folder)
+    said = {"by": by, **({} if folder.is_file() else {"promises": list(promises)})}
+    signed = _with_signature(Envelope(_statement(_kind_of(folder), files, said), {}), secret)
     if place.exists():
         first = Envelope.read(place)
         if any(each.subjects != files for each in first.statements):
-            raise InputError(f"{SIGNATURE}: was signed over other files than lie here; take it away, and sign anew")
+            raise InputError(f"{place.name}: was signed over other files than lie here; take it away, and sign anew")
         if _of_key(first, secret.public_key()) is not None:
-            raise InputError(f"{SIGNATURE}: is signed with this key; take it away to sign anew")
+            raise InputError(f"{place.name}: is signed with this key; take it away to sign anew")
         signed = replace(first, countersigned=(*first.countersigned, signed))
-    write_whole(place, signed.to_json(), PUBLIC)
+    write_whole(place, signed.to_json(), PRIVATE if folder.is_file() else PUBLIC)
     return signed
+
+
+def place_of(signed: Path) -> Path:
+    """Return where the statement about a folder, or about a page of evidence, lies."""
+    return signed.with_name(f"{signed.name}.{SIGNATURE}") if signed.is_file() else signed / SIGNATURE
+
+
+def _subjects_at(signed: Path) -> dict[str, str]:
+    return {signed.name: sha256_of(signed)} if signed.is_file() else hashes_of_files(signed)
+
+
+def _kind_of(signed: Path) -> str:
+    return EVIDENCE if signed.is_file() else PUBLISHED if (signed / SERIES).is_file() else RELEASED
 
 
 def revoke(folder: Path, key: Path, out: Path, *, by: str = "") -> None:
     """Write a statement of the same key that takes back the one of a folder, which must be there."""
-    secret, place = _private_key(key), folder / SIGNATURE
+    secret, place = _private_key(key), place_of(folder)
     if not place.is_file():
-        raise InputError(f"{folder}: holds no {SIGNATURE}; there is nothing to revoke")
+        raise InputError(f"{folder}: has no {place.name}; there is nothing to revoke")
     signed = _of_key(Envelope.read(place), secret.public_key())
     if signed is None:
         raise InputError(f"{folder}: was not signed with this key, which alone can revoke it")
@@ -221,12 +237,12 @@ def hashes_of_files(folder: Path) -> dict[str, str]:
 
 
 def signature_checks(folder: Path, key: Path | None, revocations: Path | None) -> tuple[Check, ...]:
-    """Say what the signature of a folder is worth.
+    """Say what the signature of a folder, or of a page of evidence, is worth.
 
     Without a key: *key not checked*, which never holds. With one: broken unless every file, and no other, is signed
     with it, and no given revocation of the same key names the statement.
     """
-    place = folder / SIGNATURE
+    place = place_of(folder)
     if key is None:
         if not place.exists():
             return ()
@@ -238,7 +254,7 @@ def signature_checks(folder: Path, key: Path | None, revocations: Path | None) -
         return (Check(UNCHECKED, Outcome.UNDECIDABLE, detail=detail, required=False),)
     public = _public_key(key)
     if not place.exists():
-        return (Check(SIGNED, Outcome.BROKEN, detail=f"there is no {SIGNATURE}"),)
+        return (Check(SIGNED, Outcome.BROKEN, detail=f"there is no {place.name}"),)
     try:
         envelope = Envelope.read(place)
         own = _of_key(envelope, public)
@@ -278,9 +294,9 @@ def _problems(envelope: Envelope | None, folder: Path) -> Iterator[str]:
     if envelope is None:
         yield "it is not signed with this key, or the statement was changed"
         return
-    if envelope.statement.get("predicateType") != RELEASED:
-        yield "the statement is about something else than a release"
-    signed, here = envelope.subjects, hashes_of_files(folder)
+    if envelope.statement.get("predicateType") != _kind_of(folder):
+        yield "the statement is about something else"
+    signed, here = envelope.subjects, _subjects_at(folder)
     yield from (f"{name} is missing" for name in sorted(signed.keys() - here.keys()))
     yield from (f"{name} was added" for name in sorted(here.keys() - signed.keys()))
     yield from (f"{name} was changed" for name in sorted(signed.keys() & here.keys()) if signed[name] != here[name])

@@ -235,6 +235,7 @@ def _table(
     frame, kinds, people, repeated = pl.DataFrame(), dict[str, Kind](), None, None
     wishes, wished_l, keyless, from_text, remarks = None, None, None, frozenset[str](), tuple[str, ...]()
     orders: dict[str, tuple[str, ...]] = {}
+    unique_keys: tuple[str, ...] = ()
     try:
         keys = () if errors else keys
         columns = _read(source, assignment.kept, keys) if assignment.kept else []
@@ -243,7 +244,7 @@ def _table(
         if reading.is_text:
             from_text = frozenset(column.name for column in kept if is_text(column))
         frame, kinds, remarks = _typed(kept, {**schema.quasi_identifying, **schema.sensitive}, reading)
-        repeated = repeated_key([with_missing(key, reading) for key in others], assignment.schema, frame)
+        repeated, unique_keys = repeated_key([with_missing(key, reading) for key in others], assignment.schema, frame)
         if schema.key_columns and {*schema.key_columns} <= {*frame.columns}:
             key = one_key([with_missing(frame.drop_in_place(name), reading) for name in schema.key_columns])
             people, keyless = as_they_appear(number_people(person_keys(key, schema.key_form))), key.is_null().to_numpy()
@@ -270,6 +271,7 @@ def _table(
         orders,
         getattr(source, "value_codes", {}),
         tuple(name for name in header.names if name not in assignment.schema.roles) if schema.others == "drop" else (),
+        unique_keys,
     )
 
 

@@ -58,18 +58,24 @@ def candidates(header: Header, schema: Schema) -> tuple[str, ...]:
     return tuple(name for name in header.names if name in known)
 
 
-def repeated_key(columns: Sequence[pl.Series], schema: Schema, frame: pl.DataFrame) -> RepeatedKey | None:
-    """Find the column that repeats as a key of people does; of several, the one with the most values.
+def repeated_key(
+    columns: Sequence[pl.Series], schema: Schema, frame: pl.DataFrame
+) -> tuple[RepeatedKey | None, tuple[str, ...]]:
+    """Find the column that repeats as a key of people does, of several the one with most values; and keys that do not.
+
+    The latter are identifying columns, and others that are called as keys are, all of whose values differ.
 
     An identifying column does when two records have the same value. Another of texts or whole numbers does when values
     repeat, not often, and their records are alike in quasi-identifying attributes. O(n) a column, O(n log n) where it
     repeats.
     """
-    found = []
+    found, unique = [], []
     for column in columns:
         if not is_plain(column.dtype):
             continue
         distinct = column.to_physical().n_unique() - bool(column.null_count())
+        if distinct == len(column) and (column.name in schema.identifying or _KEY.search(column.name)):
+            unique.append(column.name)
         if not 1 < distinct < len(column) - column.null_count():
             continue
         key = RepeatedKey(column.name, _numbered(column))
@@ -77,7 +83,7 @@ def repeated_key(columns: Sequence[pl.Series], schema: Schema, frame: pl.DataFra
         whole = not column.dtype.is_float() and SMALLEST <= share <= LARGEST
         if column.name in schema.identifying or (whole and _alike(key, schema, frame)):
             found.append((distinct, key))
-    return max(found, key=lambda each: each[0])[1] if found else None
+    return max(found, key=lambda each: each[0])[1] if found else None, tuple(unique)
 
 
 def _numbered(column: pl.Series) -> NDArray[np.int32]:
@@ -174,6 +180,8 @@ class Table:
         Insensitive columns to which nobody gave that role: those of ``others="keep"``.
     dropped : tuple of str
         Columns of the source that ``others="drop"`` left out.
+    unique_keys : tuple of str
+        Columns that are not published, and that may say who people are: all of their values differ.
     orders : mapping of str to tuple of str
         The order of the categories of those columns for which a frame declares one.
     codes : mapping of str to mapping of str to int
@@ -202,6 +210,7 @@ class Table:
     orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     codes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     dropped: tuple[str, ...] = ()
+    unique_keys: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check frame, roles and kinds against each other."""

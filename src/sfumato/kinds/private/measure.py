@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,4 +101,6 @@ def _evidence(
     if not asked.attacks or not any(table.height for table in shown.tables.values()):
         return KindEvidence(original.height, unplayed={"attacks": "nothing was published that one could be played on"})
     played = attack(shown, in_cells(original), seed=asked.seed, threads=asked.threads, progress=asked.progress)
-    return KindEvidence(original.height, played.results, played.unplayed, {}, (_HELD,), played.control)
+    # The noise leaves a doubt about every claim.
+    results = [replace(one, certainty=None) for one in played.results]
+    return KindEvidence(original.height, results, played.unplayed, {}, (_HELD,), played.control)
