@@ -503,12 +503,12 @@ def law_content(context: Context | None, content: Mapping[str, Any]) -> list[dic
 def _figures_of_law(content: Mapping[str, Any]) -> Iterator[str]:
     judged = content.get("context")
     if judged is not None:
-        yield f"For this recipient: {judged['verdict']['outcome']}, by the threshold that decides."
+        yield f"Figures for this recipient: the threshold that decides is {judged['verdict']['outcome']}."
         public = next(one for one in judged["thresholds"] if one["name"] == _PUBLIC_THRESHOLD)
         if public["figure"] is not None:
             yield (
-                f"For everybody: {percent(public['figure'], _DIGITS)} of the person most at risk, "
-                f"{public['outcome']} by {percent(public['value'], _DIGITS)}."
+                f"For everybody: {percent(public['figure'], _DIGITS)} of the person most at risk; the threshold of "
+                f"{percent(public['value'], _DIGITS)} is {public['outcome']}."
             )
     yield "For the steward, who holds the original, no figure speaks. Figures do not decide what the law asks."
 
