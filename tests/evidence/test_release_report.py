@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections import Counter
+from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ import pytest
 import sfumato as sf
 from sfumato import drawing
 from sfumato.evidence import content as page
-from sfumato.evidence.content import KINDS, promise_in_words
+from sfumato.evidence.content import KINDS, SECTIONS, promise_in_words
 from sfumato.evidence.release_report import doubts_of, summary_of
 from sfumato.evidence.subgroups import starred_shares, suppressed_subgroups
 from sfumato.models import MODELS as KNOWN
@@ -452,3 +454,37 @@ def test_no_link_is_said_to_be_bounded_that_no_promise_covers(table):
 
 
 _PROMISES = {"k alone": [sf.KAnonymity(5)], "l, too": [sf.KAnonymity(5), sf.DistinctLDiversity(2)]}
+
+
+def test_sections_are_numbered_and_answers_point_to_those_that_are_there(report):
+    for edition in ("internal", "public"):
+        text = report.html(edition)
+        numbers = re.findall(r"<h2>(A\d+) ", text)
+        assert numbers == [f"A{place}" for place in range(1, 1 + len(SECTIONS))]
+        assert "in the annex" not in text
+        named = {*re.findall(r"section (A\d+)", f"{text}{report.short_html(edition)}")}
+        assert named
+        assert named <= {*numbers}
+
+
+def test_a_column_that_no_promise_protects_is_guessed_too(report, release, table):
+    played = {one["attack"]: one for one in report.to_dict()["attacks"]["results"]}
+    visits = played["attribute-inference: visits"]
+    assert visits["success"]["people"] == 400
+    assert visits["control"]["people"] == 200
+    assert visits["success"]["baseline"] == pytest.approx(max(Counter(table.frame["visits"]).values()) / 400)
+    inference = next(one for one in report.to_dict()["answers"] if one["question"] == "inference")
+    assert "attribute-inference: visits" in inference["attacks"]
+
+
+def test_files_are_listed_by_who_gets_them(release, table, tmp_path):
+    folder = release.save(tmp_path / "out")
+    made = sf.report(folder, table, attacks=False, seed=1)
+    goes = {one["name"] for one in made.to_dict()["goes"]}
+    assert goes == {path.name for path in folder.iterdir()}
+    annex = made.save(tmp_path / "evidence.html")
+    kept = made.beside({"the annex": annex, "the log of decisions": None}, annex)
+    assert {"what": "the annex", "name": "evidence.html"} in kept.to_dict()["stays"]
+    assert sha256(annex.read_bytes()).hexdigest() in kept.short_html()
+    assert "evidence.html" not in kept.short_html("public")
+    assert kept.to_dict("public")["stays"] == []

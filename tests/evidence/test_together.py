@@ -14,6 +14,8 @@ import sfumato as sf
 from sfumato.evidence.together import (
     Publication,
     _bounds,
+    _Groups,
+    _left_over,
     _patterns,
     _Told,
     joined,
@@ -354,3 +356,40 @@ def test_bounds_hold_what_brute_force_finds(tmp_path):
                     number = np.bincount(patterns[np.array(ills) == ill], minlength=len(low))
                     assert (low[:, value] <= number).all()
                     assert (number <= high[:, value]).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_where_people_have_several_records_people_are_counted(seed, tmp_path):
+    """Each record twice, both of one person: as many people as when everybody has one, and as many findings."""
+    frame = people(seed).with_columns(pl.int_range(pl.len()).alias("who"))
+    twice = pl.concat([frame, frame])
+    roles = {"quasi_identifying": SCHEMA.quasi_identifying, "sensitive": ["ill"], "others": "drop"}
+    found = []
+    for some, schema, name in (
+        (frame, sf.Schema(**roles), "once"),
+        (twice, sf.Schema(**roles, person="who"), "twice"),
+    ):
+        home = tmp_path / name
+        home.mkdir()
+        table = sf.read_table(some, schema)
+        parts = [
+            counts(some, ["town"], table, home / "towns.csv", but="S3x"),
+            counts(some.with_columns(town=pl.lit("x")), [], table, home / "all.csv"),
+        ]
+        told = joined(parts, table)
+        assert not told["unjoined"]
+        found.append([(one["way"], one["people"]) for one in told["findings"]])
+    once, doubled = found
+    assert [way for way, _ in once] == [way for way, _ in doubled]
+    assert dict(once).get("difference") == dict(doubled).get("difference")
+
+
+def test_a_group_of_many_records_and_few_people_stands_apart():
+    """Five records of two people are left over: enough records, and too few people."""
+    whole = np.array([0] * 9)
+    inner = np.array([0] * 4 + [-1] * 5)
+    outer = _Groups(whole, ("a", "b"), np.array([[5, 4]]), np.array([[5, 4]]), np.array([9]))
+    part = _Groups(inner, ("a", "b"), np.array([[2, 2]]), np.array([[2, 2]]), np.array([4]))
+    who = np.array([0, 1, 2, 3, 8, 8, 8, 9, 9])
+    assert not _left_over(outer, [[part]], 3, None).any()
+    assert _left_over(outer, [[part]], 3, who).tolist() == [False] * 4 + [True] * 5
