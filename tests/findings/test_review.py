@@ -201,3 +201,25 @@ def test_a_column_may_have_any_name(name: str, tmp_path: Path) -> None:
     for cells in texts.values():
         pl.DataFrame({name: (cells * 20)[:60], "other": range(60)}).write_csv(tmp_path / "table.csv")
         assert sf.review(tmp_path / "table.csv")[name].name == name
+
+
+def test_addresses_of_mail_in_a_file_are_an_identifier_and_infinity_is_no_fault(tmp_path: Path) -> None:
+    rows = [f"ab{i}@x.org,{'inf' if i in (3, 9) else i * 7 % 60}" for i in range(48)]
+    (tmp_path / "people.csv").write_text("contact,visits\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    found = sf.review(tmp_path / "people.csv")
+    assert [found[name].meaning for name in ("contact", "visits")] == [Meaning.IDENTIFIER, Meaning.NUMBER]
+    assert [finding.name for finding in found.of("contact")] == ["identifier"]
+
+
+def test_numbers_that_a_typed_source_holds_as_text_are_asked_about() -> None:
+    day = pl.date(1950, 1, 1) + pl.duration(days=pl.int_range(60, dtype=pl.Int64) * 97)
+    table = pl.select(
+        day.cast(pl.String).alias("born"), pl.int_range(20, 80).cast(pl.String).alias("age"),
+        (pl.int_range(60) * 37 + 10_000).cast(pl.String).alias("zip"),
+        (pl.int_range(60) % 9).cast(pl.String).alias("ward"),
+    )  # fmt: skip
+    assert [column.name for column in sf.review(table).columns if column.kind is None] == ["age"]
+    kinds = {name: sf.Attribute(kind=kind) for name, kind in (("born", None), ("age", "numeric"))}
+    read = sf.read_table(table, sf.Schema(quasi_identifying={**kinds, "zip": sf.Attribute(), "ward": sf.Attribute()}))
+    assert read.frame["born"].dtype == pl.Date
+    assert read.frame["age"].to_list() == [*range(20, 80)]

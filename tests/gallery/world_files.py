@@ -48,6 +48,9 @@ def shifted(content: str, mark: str, first: str = "") -> str:
 LAYOUTS = [
     *(w(f"separated by {mark!r}", text(NAMES, CELLS, mark)) for mark in ";\t|"),
     w("semicolons and decimal commas", GERMAN),
+    w("R's own table", " ".join(f'"{name}"' for name in NAMES) + "\n" + "".join(
+        f'"{row}" "{cells[0]}" ' + " ".join(f'"{cell}"' for cell in cells[1:]) + "\n" for row, cells in enumerate(CELLS, 1)
+    )),
     w("sep=;", "sep=;\n" + GERMAN),
     w("sep=, in quotes", '"sep=,"\r\n' + PLAIN),
     w("SEP=tab", "SEP=\t\n" + text(NAMES, CELLS, "\t")),

@@ -299,3 +299,20 @@ def test_levels_of_isced_by_their_numbers() -> None:
     tree = draft_hierarchy(pl.Series("education", [f"ISCED {level}" for level in range(9)]))
     broad = {path[0][-1]: path[2] for path in tree.paths}
     assert broad == {**dict.fromkeys("012", "low"), **dict.fromkeys("34", "medium"), **dict.fromkeys("5678", "high")}
+
+
+def test_levels_of_isced_without_a_word_and_labels_called_as_their_group() -> None:
+    for values in ([*range(9)], [*"012345678"]):
+        paths = {str(path[0]): path[2] for path in draft_hierarchy(pl.Series("isced_level", values)).paths}
+        assert [paths[level] for level in "028"] == ["low", "low", "high"]
+    words = ["primary school", "lower secondary", "upper secondary", "bachelor", "doctorate"]
+    paths = {path[0]: path[1] for path in draft_hierarchy(pl.Series("education", words)).paths}
+    assert paths["upper secondary"] not in words
+
+
+def test_german_municipalities_and_diagnoses_with_stars() -> None:
+    assert draft_rule(pl.Series("ags", ["01001000", "05315000", "09162000"])) == sf.prefixes(5, 3, 2)
+    stars = draft_rule(pl.Series("icd", ["A17.0", "A17.1*", "G01.0*", "H32.*", "I41.-"]))
+    assert stars == sf.prefixes(3, 1, rest="one")
+    # What is written as the label of a level would be one.
+    draft_hierarchy(pl.Series("icd", ["G01*", "G01.1", "A17.0", "A18.1"]))

@@ -500,8 +500,8 @@ def _asked(values: pl.Series, declared: Attribute, reading: ValueReading) -> tup
 def _values(name: str, values: pl.Series, counts: NDArray[np.int64] | None, kind: Kind, records: int) -> Values:
     """Add up the records of texts that are one value, such as 1 and 1.0. `counts`: None where each is one record."""
     if kind is Kind.NUMERIC:
-        known = values.is_not_null().to_numpy()
-        numbers = values.drop_nulls().to_numpy()
+        known = (values.is_not_null() & values.is_finite()).fill_null(False).to_numpy()
+        numbers = values.filter(known).to_numpy()
         weights = None if counts is None else counts[known]
         order = None if weights is None else np.argsort(numbers, kind="stable")
         rising = np.sort(numbers) if order is None else numbers[order]
@@ -511,6 +511,8 @@ def _values(name: str, values: pl.Series, counts: NDArray[np.int64] | None, kind
         if weights is not None and order is not None and len(first):
             together = np.add.reduceat(weights[order], first)
         return Values(name, pl.Series(name, rising[first], dtype=values.dtype), together, kind, records)
+    if isinstance(values.dtype, (pl.Categorical, pl.Enum)):
+        values = values.cast(pl.String)
     frame = pl.DataFrame({"v": values, "c": counts}).drop_nulls("v").group_by("v").agg(pl.col("c").sum()).sort("v")
     return Values(name, frame["v"].alias(name), frame["c"].to_numpy(), kind, records)
 

@@ -116,8 +116,11 @@ def draft_rule(values: pl.Series) -> HierarchySpecification | None:
 
 def _description(distinct: pl.Series) -> HierarchySpecification | None:
     """Describe the hierarchy of a column whose values suggest one; None for categories."""
-    if distinct.dtype.is_integer() and (found := _of_a_system(distinct.cast(pl.String), named=True)) is not None:
-        return found
+    if distinct.dtype.is_integer():
+        written = distinct.cast(pl.String)
+        found = _of_a_system(written, named=True) or ("isced" in distinct.name.lower() and _of_education(written))
+        if found:
+            return found
     if distinct.dtype.is_integer() or distinct.dtype.is_float():
         return _round_intervals(distinct.to_list(), whole=distinct.dtype.is_integer())
     if distinct.dtype == pl.Date:
@@ -187,8 +190,9 @@ def _of_months(texts: pl.Series) -> HierarchySpecification | None:
 
 
 def _of_education(texts: pl.Series) -> HierarchySpecification | None:
-    """Return levels of ISCED over levels of education."""
-    found = levels_reached(texts.to_list()) if len(texts) <= _MOST_LABELS else None
+    """Return levels of ISCED over levels of education, or over their numbers where the name says what they are."""
+    is_numbered = "isced" in texts.name.lower() and bool(texts.str.contains("^[0-8]$").all())
+    found = levels_reached(texts.to_list(), numbered=is_numbered) if len(texts) <= _MOST_LABELS else None
     return None if found is None else groups(found)
 
 
@@ -247,7 +251,7 @@ _SYSTEMS: tuple[tuple[str, str, tuple[int, ...], str | None], ...] = (
     ("", r"[A-Z][0-9]{2}([A-Z]([A-Z]([0-9]{2})?)?)?", (5, 4, 3, 1), None),  # ATC: drugs
     (r"nace|noga|industr|branch|econom", r"[A-U][0-9]{2}(\.[0-9]{1,2})?", (5, 3, 1), None),  # NACE with its section
     (r"nace|noga|industr|branch|econom", r"[0-9]{2}(\.[0-9]{1,2})?", (4, 2), None),  # and without
-    ("", r"[A-Z][0-9][0-9A-Z](\.?[0-9A-Z-]{1,4})?[+!†#]?", (3, 1), None),  # ICD-10: diagnoses
+    ("", r"[A-Z][0-9][0-9A-Z](\.?[0-9A-Z*-]{1,4})?[+!†#*]?", (3, 1), None),  # ICD-10: diagnoses
     (r"icd|diag", r"[0-9V][0-9]{2}(\.[0-9]{1,2})?|E[0-9]{3}(\.[0-9])?", (3,), None),  # ICD-9
     ("", r"(18|19|20)[0-9]{2}-(0[1-9]|1[0-2])", (4, 3), None),  # months
     ("", r"[0-9]{1,3}(\.[0-9]{1,3}){3}(/[0-9]{1,2})?", (3, 2, 1), "."),  # addresses of the internet
@@ -268,6 +272,10 @@ _SYSTEMS: tuple[tuple[str, str, tuple[int, ...], str | None], ...] = (
     ("", r"[A-Z][0-9]{4}([A-Z]{3})?", (5, 3, 1), None),  # Argentina
     (r"insee|commune|depcom", r"([0-9]{2}|2[AB])[0-9]{3}", (2,), None),  # France: communes
     (r"fips|county|counties", r"[0-9]{5}", (2,), None),  # United States: counties
+    (r"fips|tract|geoid", r"[0-9]{11,12}", (5, 2), None),  # and their tracts and blocks
+    (r"\bags\b|_ags|kreis|gemeinde", r"[0-9]{8}", (5, 3, 2), None),  # Germany: municipalities
+    (r"\b(ags|ars)\b|_ags|_ars|kreis|gemeinde", r"[0-9]{12}", (9, 5, 3, 2), None),  # and with their associations
+    (r"\bags\b|_ags|kreis", r"[0-9]{5}", (3, 2), None),  # and districts
     (r"nuts|region", r"[A-Z]{2}[0-9A-Z]{0,3}", (4, 3, 2), None),  # regions of Europe
     (r"isco|occupation|beruf|profession", r"[0-9]{1,4}", (3, 2, 1), None),  # occupations
     (r"isced", r"[0-9]{3,4}", (3, 2), None),  # fields of education
@@ -282,7 +290,9 @@ def _of_a_system(texts: pl.Series, *, named: bool = False) -> HierarchySpecifica
     for called, written, keep, mark in _SYSTEMS:
         if (called or not named) and re.search(called, name) and texts.str.contains(f"^(?:{written})$").all():
             longest = int(texts.str.len_chars().max())  # type: ignore[arg-type]
-            useful = tuple(count for count in keep if mark or count < longest)
+            # What ends with a star, as some diagnoses do, would be the label of a level.
+            plain = [count for count in keep if not texts.str.contains(rf"^.{{{count}}}\*$").any()]
+            useful = tuple(count for count in plain if mark or count < longest)
             return prefixes(*useful, rest="each" if same and mark is None else "one", mark=mark) if useful else None
     return None
 

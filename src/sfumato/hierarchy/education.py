@@ -73,14 +73,20 @@ def _education(text: str) -> float | None:
     return found[-1] if found else None
 
 
-def levels_reached(labels: Sequence[str]) -> dict[str, dict[str, list[str]]] | None:
-    """Group labels by the levels of ISCED that they reach: low, medium and high, and two steps in each."""
-    ranks = _ranks_of_isced(labels) or education_ranks([words_of(label) for label in labels])
+def levels_reached(labels: Sequence[str], *, numbered: bool = False) -> dict[str, dict[str, list[str]]] | None:
+    """Group labels by the levels of ISCED that they reach: low, medium and high, and two steps in each.
+
+    `numbered`: whether the labels are the numbers of the levels.
+    """
+    named = [f"isced {label}" for label in labels] if numbered else labels
+    ranks = _ranks_of_isced(named) or education_ranks([words_of(label) for label in labels])
     if ranks is None:
         return None
     found: dict[str, dict[str, list[str]]] = {}
     for rank, label in sorted(zip(ranks, labels, strict=True)):
         _, broad, narrow = next(step for step in _REACHED if rank < step[0])
+        # A group is not called as a label of another one is.
+        broad, narrow = (f"{name}, all of it" if name in labels else name for name in (broad, narrow))
         found.setdefault(broad, {}).setdefault(narrow, []).append(label)
     return found
 

@@ -1125,6 +1125,8 @@ def _text_among_types(column: pl.Series, attribute: Attribute, reading: ValueRea
     is_usual = NumberStyle(Kind.DATE).read(known.head(1)).is_not_null().any()
     # A frame that pandas or polars reads from a CSV file has days as text.
     found = [_ISO] if is_usual and way_of(known, PLAIN).kind is Kind.DATE else [] if is_usual else proposals(known)
+    if not found and _are_many_numbers(known):
+        found = [Proposal(Kind.NUMERIC, PLAIN, sure=False)]
     if len(found) == 1 and found[0].sure:
         return _proposed(column, found[0], reading)
     if found:
@@ -1135,6 +1137,17 @@ def _text_among_types(column: pl.Series, attribute: Attribute, reading: ValueRea
     if stray is not None and attribute.strays is None and attribute.kind is None:
         raise _about_strays(column.name, stray, _strangers(column, reading, stray.way))
     return typed
+
+
+def _are_many_numbers(known: pl.Series) -> bool:
+    """Tell whether texts are many numbers of several lengths or with fractions, as codes are not."""
+    if known.n_unique() < _MANY_NUMBERS or way_of(known, PLAIN).kind is not Kind.NUMERIC:
+        return False
+    lengths = known.str.replace("^-", "").str.len_bytes()
+    return bool(known.str.contains(".", literal=True).any()) or lengths.n_unique() > 1 or lengths[0] == _OF_AN_AGE
+
+
+_OF_AN_AGE, _MANY_NUMBERS = 2, 20
 
 
 def _proposed(column: pl.Series, proposal: Proposal, reading: ValueReading) -> TypedColumn:

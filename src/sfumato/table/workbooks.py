@@ -23,7 +23,7 @@ from sfumato.numbers import counted
 from sfumato.table.announcing import announce
 from sfumato.table.distinct import as_categories_where_few
 from sfumato.table.sources.protocol import Given, TableSource, is_whole, library, whole_where_whole
-from sfumato.table.sources.text_files import unpack_limit
+from sfumato.table.sources.text_files import on_one_line, unpack_limit
 
 # The parts of an Excel workbook: which sheets there are, and their first rows, without reading the rest.
 
@@ -264,8 +264,7 @@ def _shared_index(cell: ElementTree.Element) -> int | None:
 def _text(cell: ElementTree.Element, shared: dict[int, str]) -> str:
     index = _shared_index(cell)
     text = _written(cell) if index is None else shared.get(index, "")
-    # Line ends inside of a name are layout.
-    return re.sub(r"\s*[\r\n\t]+\s*", " ", text.strip())
+    return on_one_line(text)
 
 
 def _written(element: ElementTree.Element) -> str:

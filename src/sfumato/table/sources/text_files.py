@@ -753,7 +753,12 @@ _BLANKS = " \t\u00a0"
 
 
 def _name(field: str) -> str:
-    return field.strip().encode(errors="surrogateescape").decode(errors="replace")
+    return on_one_line(field).encode(errors="surrogateescape").decode(errors="replace")
+
+
+def on_one_line(name: str) -> str:
+    """Write a name without the line ends inside of it, which are layout."""
+    return re.sub(r"\s*[\r\n\t]+\s*", " ", name.strip())
 
 
 def _position(index: int) -> str:

@@ -116,6 +116,9 @@ def find_layout(file: Text, said: CsvFormat) -> Layout:
     best = max(tried, key=lambda rows: rows.share)
     if not best.share and written is None:
         rare = [rows for each in _RARE if (rows := _parted(lines[above:], each, said.quote)) and rows.share == 1]
+        # Blanks part only what R wrote: each name between quotes of its own.
+        if lines[above : above + 1] and _QUOTED_NAMES.fullmatch(lines[above]):
+            rare += filter(None, [_parted(lines[above:], " ", said.quote)])
         best = rare[0] if rare else best
     if said.header and not said.header_line:
         above += best.names()
@@ -180,6 +183,7 @@ def is_a_line(fields: Sequence[str]) -> bool:
     return any("--" in field or "==" in field for field in fields) and all(map(_LINE.fullmatch, fields))
 
 
+_QUOTED_NAMES = re.compile(r'"[^" ]+"(?: "[^" ]+")+')
 _LINE = re.compile(r"[-=+:|\s]*")
 _ENCLOSED = re.compile(r'"(?:[^"]|"")*"')
 
