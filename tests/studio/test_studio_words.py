@@ -16,7 +16,7 @@ from sfumato.models.protocol import BESIDE_THE_TABLE
 from sfumato.published.apart import BucketizedTables, MarginalTables, SlicedTable
 from sfumato.published.protocol import PublishedTable, RandomizedTable
 from sfumato.studio import words
-from sfumato.studio.forms import method_names, one_line
+from sfumato.studio.forms import method_form, method_names, model_form, one_line, part_form
 from sfumato.studio.pages import _environment
 from studio.desks import opened
 
@@ -88,10 +88,21 @@ def of_attacks():
 
 
 def of_findings():
-    """Return the questions of the review, without patterns and what the command line says."""
+    """Return the questions of the review, without patterns and what the command line says, and reasons of meanings."""
+    reasons = ast.walk(
+        ast.parse(resources.files("sfumato.findings").joinpath("meaning.py").read_text(encoding="utf-8"))
+    )
+    for node in reasons:
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "Judgement" and "order" not in ast.unparse(node):
+            yield from map(numbered, in_python(ast.unparse(node.args[1])))
     for text in in_python(resources.files("sfumato.findings").joinpath("review.py").read_text(encoding="utf-8")):
         if text.endswith((".", "?")) and " " in text and not text.startswith(("-", "{}{}")):
             yield numbered(text)
+
+
+def form_of(name):
+    """Return the form of a model or method that nobody has filled in."""
+    return (model_form if name in MODELS else method_form)({"name": name})
 
 
 def core():
@@ -99,6 +110,8 @@ def core():
     yield from (model.in_words for model in MODELS.values())
     names = [*MODELS, *(name for group in method_names().values() for name in group)]
     yield from (one_line(name).replace("`", "") for name in names)
+    forms = [*map(form_of, names), *(part_form(part, {}) for part in ("Recoding", "People"))]
+    yield from (field.help.replace("`", "") for form in forms for field in form.fields)
     yield from of_attacks()
     yield from of_findings()
     yield from map(str, Meaning)

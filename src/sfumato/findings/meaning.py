@@ -473,6 +473,8 @@ def _of_numbers(values: Values, look: Look, siblings: int) -> Judgement:
     numbers = values.distinct.cast(pl.Float64).to_numpy()
     if look.by_value is Sort.DATES or look.by_value is Sort.BIRTHS:
         return Judgement(Meaning.DATE, look.sentence(), False)
+    if look.by_value is Sort.ACCOUNTS:
+        return Judgement(Meaning.IDENTIFIER, look.sentence())
     whole = bool(np.all(numbers == np.round(numbers)))
     if look.by_name is Sort.COORDINATES:
         return Judgement(Meaning.PLACE, COORDINATES)

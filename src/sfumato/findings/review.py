@@ -812,17 +812,17 @@ def _word_days_for_nothing(columns: tuple[str, ...], counts: Counter[str], key: 
 
 
 _CELLS = {
-    "markup": "{} hold tags or entities of HTML. They are published as they are.",
-    "lost-letters": "{} hold letters that were lost, or read in a wrong encoding. Write the table again.",
-    "formulas": "{} begin with an equals sign or an apostrophe, as spreadsheets keep codes.",
-    "exponents": "{} are powers of ten, as spreadsheets shorten long numbers. Digits may be lost.",
-    "other-digits": "{} have digits of another script. As numbers they are read like usual digits.",
-    "quotes": "{} hold one quotation mark alone. A field may have been cut there.",
-    "controls": "{} hold control characters, as damaged files do.",
-    "damaged-ranges": "{} look like ranges that a spreadsheet made dates of, such as 10-Oct.",
-    "lost-digits": "{} have 16 digits or more and end in zeros. A spreadsheet may have rounded them.",
-    "below-zero": "{} are below zero, though the name is that of something that is not.",
-    "mistyped": "{} have a rare label that differs by one letter from a frequent one. Are they the same?",
+    "markup": "Tags or entities of HTML stand in {}. They are published as they are.",
+    "lost-letters": "Letters were lost, or read in a wrong encoding, in {}. Write the table again.",
+    "formulas": "An equals sign or an apostrophe begins {}, as spreadsheets keep codes.",
+    "exponents": "Powers of ten stand in {}, as spreadsheets shorten long numbers. Digits may be lost.",
+    "other-digits": "Digits of another script stand in {}. As numbers they are read like usual digits.",
+    "quotes": "A quotation mark stands alone in {}. A field may have been cut there.",
+    "controls": "Control characters stand in {}, as in damaged files.",
+    "damaged-ranges": "A spreadsheet may have made dates, such as 10-Oct, of the ranges in {}.",
+    "lost-digits": "Numbers of 16 digits or more end in zeros, in {}. A spreadsheet may have rounded them.",
+    "below-zero": "Numbers below zero stand in {}, though the name is that of something that is not.",
+    "mistyped": "A rare label differs by one letter from a frequent one, in {}. Are they the same?",
 }
 """What is said of some cells."""
 

@@ -194,6 +194,10 @@ _DATE = r"^(\d{4}[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./](\d{4}|\d{2}))
 _CAPITAL = r"(\p{Lu}[\p{Ll}'’-]+(\p{Lu}\p{Ll}+)?|\p{Lu}\.)"
 _TITLE = r"((?i:mrs?|ms|miss|dr|prof|herr|frau)\.? )*"
 
+LIKE_CARDS = Pattern(
+    Sort.ACCOUNTS, r"^(\d{4}[ -]){3}\d{4}$|^\d{4}[ -]\d{6}[ -]\d{5}$|^[3-6]\d{13,15}$", 0.5, holds=_has_check_digit
+)
+"""Numbers of cards, by their check digit; whole numbers may be such, too."""
 PATTERNS = (
     Pattern(Sort.MAIL, r"[\w.+%-]+@[\w-]+(\.[\w-]+)*\.[A-Za-z]{2,}", 0),
     Pattern(Sort.LINKS, r"(?i)\b(https?://|ftp://|www\.)\w", 0),
@@ -212,8 +216,7 @@ PATTERNS = (
     Pattern(Sort.DEVICES, rf"^({_HEX}{{2}}[:-]){{5}}{_HEX}{{2}}$", 0.2),
     Pattern(Sort.CODES, rf"^\{{?{_HEX}{{8}}-({_HEX}{{4}}-){{3}}{_HEX}{{12}}\}}?$|"
             rf"^({_HEX}{{32}}|{_HEX}{{40}}|{_HEX}{{64}})$", 0.2),
-    Pattern(Sort.ACCOUNTS, r"^(\d{4}[ -]){3}\d{4}$|^\d{4}[ -]\d{6}[ -]\d{5}$|^[3-6]\d{13,15}$", 0.5,
-            holds=_has_check_digit),
+    LIKE_CARDS,
     Pattern(Sort.VEHICLES, r"^[A-HJ-NPR-Z0-9]{17}$", 0.5, holds=_is_mixed),
     Pattern(Sort.VEHICLES, r"^[A-ZÄÖÜ]{1,3}[- ][A-ZÄÖÜ]{1,2} ?\d{1,4}[EH]?$", 0.8, least=MANY),
     Pattern(Sort.PICTURES, r"(?i)\.(jpe?g|png|heic|bmp|gif|tiff?|dcm)$|^data:image/", 0.2),
@@ -244,7 +247,7 @@ LIKE_NAMES = Pattern(
 LIKE_RECORDS = Pattern(Sort.RECORDS, r"^[A-Za-z]{1,5}[-_/ #]?\d{5,12}$|^\d{4,}[-/]\d{2,}$", 0.8, least=MANY)
 """Codes of letters and many digits: numbers of records where many records have their own, else of goods or diseases."""
 LIKE_DAYS = Pattern(Sort.DATES, r"^(18|19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$", 1.0, least=MANY)
-"""Whole numbers that are dates, 20240131; the only pattern of numbers."""
+"""Whole numbers that are dates, 20240131."""
 
 
 # What one column looks like.
@@ -353,7 +356,9 @@ def _by_value(values: pl.Series, known: int) -> Sort | None:
         return _of_texts(values, known)
     if values.dtype.is_integer():
         numbers = sample_values(values.cast(pl.String))
-        return _of_dates(numbers.str.to_date("%Y%m%d", strict=False)) if LIKE_DAYS.fits(numbers) else None
+        if LIKE_DAYS.fits(numbers):
+            return _of_dates(numbers.str.to_date("%Y%m%d", strict=False))
+        return Sort.ACCOUNTS if LIKE_CARDS.fits(numbers) else None
     return _of_dates(values.cast(pl.Date)) if values.dtype == pl.Date or values.dtype == pl.Datetime else None
 
 
