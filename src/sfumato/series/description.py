@@ -14,7 +14,7 @@ from sfumato.errors import InputError, PolicyError, VerificationError
 from sfumato.models.protocol import Check
 from sfumato.registry import loaded
 from sfumato.release.description import is_format, unambiguous
-from sfumato.release.transaction import MARK, SERIES, interrupted
+from sfumato.release.transaction import MARK, SERIES, SIGNATURE, interrupted
 from sfumato.table.writing import sha256_of
 from sfumato.whole_files import read_regular_text
 
@@ -314,8 +314,8 @@ class SeriesFolder:
         return found
 
     def strangers(self) -> list[str]:
-        """Name what lies in the folder and is none of the series: links, too, and what a killed run has left."""
-        known = {FILE, *(path.name for path in self.releases)}
+        """Name what is neither of the series nor its signature: links, too, and what a killed run has left."""
+        known = {FILE, SIGNATURE, *(path.name for path in self.releases)}
         others = sorted(entry.name for entry in self.path.iterdir() if entry.name not in known)
         return [
             f"{name} (left by a run that was killed, or is going on)" if is_unfinished(name) else name
