@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import polars as pl
@@ -143,10 +145,25 @@ def test_mistakes_are_one_sentence_and_nothing_is_written(mistake: str, people: 
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("words", [["--engine", "disk"], ["--memory", "1GB"]], ids=["disk", "memory"])
-def test_the_disk_engine_reads_no_database(words: list[str], tmp_path: Path):
+@pytest.mark.parametrize("words", [["--engine", "disk"], ["--memory", "256MiB"], ["--memory", "1GB"]])
+def test_a_database_is_a_source_like_a_file(words: list[str], people: Path, tmp_path: Path):
+    """It is read once, a batch at a time, whether that was asked for or is told by the number of its rows."""
     source = f"sqlite:///{tmp_path}/clinic.db?table=visits"
-    code, said = run(source, tmp_path / "out", *words)  # type: ignore[arg-type]
-    assert code == 2
-    assert "the table is in a database; write it to Parquet first" in said
-    assert not list(tmp_path.iterdir())
+    with closing(sqlite3.connect(tmp_path / "clinic.db")) as database:
+        frame = pl.read_csv(people, schema_overrides={"zip": pl.String})
+        database.execute(f"CREATE TABLE visits ({', '.join(frame.columns)})")
+        database.executemany("INSERT INTO visits VALUES (?, ?, ?, ?)", frame.iter_rows())
+        database.commit()
+    assert run(people, tmp_path / "file", "--seed", 3)[0] == 0
+    code, said = run(source, tmp_path / "out", "--seed", 3, *words)  # type: ignore[arg-type]
+    assert code == 0
+    assert ("it is done on disk" in said) == (words[-1] == "256MiB")
+    assert (tmp_path / "out" / "data.csv").read_bytes() == (tmp_path / "file" / "data.csv").read_bytes()
+
+
+def test_a_database_that_is_not_there_is_one_sentence(tmp_path: Path):
+    for words in (["--engine", "disk"], ["--memory", "256MiB"], []):
+        code, said = run(f"sqlite:///{tmp_path}/clinic.db?table=visits", tmp_path / "out", *words)  # type: ignore[arg-type]
+        assert code == 2
+        assert "there is no such database file" in said
+        assert not list(tmp_path.iterdir())

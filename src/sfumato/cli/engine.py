@@ -46,33 +46,20 @@ def goes_to_disk(choice: EngineChoice, source: str | Path, policy: Policy, *, bo
         if choice.memory is not None:
             raise PolicyError("--memory: bounds the disk engine; leave it out, or leave --engine memory out")
         return False
-    # A URL that became a path has lost a slash.
-    from sfumato.table.databases.address import is_database, is_database_path
-
-    if is_database(source) or is_database_path(Path(source)):
-        reads = "the disk engine reads files, and the table is in a database; write it to Parquet first, or"
-        if choice.engine == "disk":
-            raise PolicyError(f"--engine disk: {reads} leave the option out, to read it into memory")
-        if choice.memory is not None:
-            raise PolicyError(f"--memory: bounds the disk engine; {reads} leave the option out, to read it into memory")
-        return False
     if choice.engine == "disk":
         if bound:
             raise PolicyError("--bound: compares all records with each other; leave it out, or use --engine memory")
         if choice.to_database:
             raise PolicyError("--out: the disk engine writes folders; name one, or use --engine memory")
         return True
-    from sfumato.table.large.memory import SHARE, estimated_need, free_memory, gigabytes, memory_size
-    from sfumato.table.sources.folders import files_of
+    from sfumato.table.large.memory import SHARE, free_memory, gigabytes, memory_size
 
-    table = Path(source)
-    files = [path for path in files_of(table) if path.is_file()]
     free = free_memory()
     most = memory_size(choice.memory) if choice.memory is not None else None if free is None else int(SHARE * free)
-    if most is None or not files or (need := estimated_need(files)) <= most:
+    if most is None or (need := _need(source, policy)) is None or need <= most:
         return False
     told = f"in memory this table takes about {gigabytes(need)}, and {gigabytes(most)} may be used"
-    reasons = _reasons(table, policy, bound=bound)
+    reasons = _reasons(source, policy, bound=bound)
     reasons += ["it goes into a database"] if choice.to_database else []
     why = reasons[0].removeprefix("engine: ").partition(";")[0] if reasons else ""
     if reasons and (choice.memory is not None or need > most / SHARE):
@@ -103,7 +90,28 @@ def memory_taken(allowed: str | None) -> dict[str, Any]:
     return {"memory": {"allowed": most, "peak": peak}}
 
 
-def _reasons(table: Path, policy: Policy, *, bound: bool) -> list[str]:
+def _need(source: str | Path, policy: Policy) -> int | None:
+    """Return the bytes that a table takes in memory, about; None where that cannot be told."""
+    from sfumato.table.databases.address import is_database
+    from sfumato.table.large.memory import estimated_need, need_of_cells
+
+    if is_database(source):
+        from sfumato.table.databases.protocol import database_source
+        from sfumato.table.sources.protocol import Reading
+
+        place = Reading(**policy.reading()).place()
+        try:
+            found = database_source(str(source), table=place.table, query=place.query)
+            return need_of_cells(found.rows() * len({*found.names} & policy.to_schema().roles.keys()))
+        except SfumatoError:
+            return None  # whoever reads it says why
+    from sfumato.table.sources.folders import files_of
+
+    files = [path for path in files_of(Path(source)) if path.is_file()]
+    return estimated_need(files) if files else None
+
+
+def _reasons(table: str | Path, policy: Policy, *, bound: bool) -> list[str]:
     """Say why the disk engine cannot make this release, if it cannot."""
     from sfumato.release.on_disk import not_on_disk
     from sfumato.table.large.batches import opened_file

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -100,6 +101,7 @@ from sfumato.release.task import (
     with_open_findings,
 )
 from sfumato.release.transaction import check_target
+from sfumato.table.databases.address import is_database
 from sfumato.table.folding import fold
 from sfumato.table.large.batches import OpenedFile, opened_file
 from sfumato.table.large.coding import CodedColumn, Coding, LargeTable, coded_table, leave_codes, left_codes
@@ -107,6 +109,7 @@ from sfumato.table.large.memory import LEAST, SHARE, free_memory, let_go, memory
 from sfumato.table.person_keys import named_key
 from sfumato.table.reading import named_source
 from sfumato.table.schema import Kind, Schema, text_of
+from sfumato.table.sources.protocol import Reading
 from sfumato.table.table import keyless_note
 from sfumato.table.writing import PLAIN, Format, single_numbers
 
@@ -431,7 +434,8 @@ def anonymize_on_disk(
     ----------
     source
         CSV (UTF-8; plain, gzip or zstd), Parquet or Arrow: the path of a file or of a folder of files, or a pattern of
-        names. Nothing of it may change meanwhile: it is read twice. Or a table that is open already.
+        names. Nothing of it may change meanwhile. Or a database, as :func:`sfumato.read_table` takes it, which is read
+        in one transaction; or a table that is open already.
     policy
         Everything that the release is made from: roles, models, algorithm, format of the output.
     folder
@@ -475,10 +479,10 @@ def anonymize_on_disk(
     strict Mondrian the largest range that it cuts, 12 bytes a distinct record; every other one the codes of all. Where
     people have several records, the codes of all are folded in memory, too: some hundred bytes a record.
     """
-    path = source.path if isinstance(source, OpenedFile) else Path(source)
+    named: Path | str = source.path if isinstance(source, OpenedFile) else source
     task = TaskOnDisk(
-        path, policy, Path(folder), allowed_memory(memory), seed, threads, formulas, overwrite, progress, engine,
-        writer, None if audit is None else Path(audit),
+        named if is_database(named) else Path(named), policy, Path(folder), allowed_memory(memory), seed, threads,
+        formulas, overwrite, progress, engine, writer, None if audit is None else Path(audit),
     )  # fmt: skip
     return task.begun(lambda: source if isinstance(source, OpenedFile) else opened_file(task.source, policy))
 
@@ -559,7 +563,7 @@ def _coded_again(opened: OpenedFile, coding: Coding, schema: Schema) -> LargeTab
 class TaskOnDisk:
     """What a call asks for; see :func:`anonymize_on_disk`."""
 
-    source: Path
+    source: Path | str  # the URL of a database
     policy: Policy
     target: Path
     memory: int
@@ -576,6 +580,10 @@ class TaskOnDisk:
     def private(self) -> Path | None:
         """Where the audit file goes; None where every record is a person of its own."""
         return None if self.policy.columns.person is None else self.audit or audit_file(self.target)
+
+    def named(self) -> AbstractContextManager[str]:
+        """Put the name of the source before every problem with it."""
+        return named_source(self.source, Reading(**self.policy.reading()).table)
 
     def problems(self) -> list[str]:
         """Say which settings contradict each other."""
@@ -594,7 +602,7 @@ class TaskOnDisk:
         check_target(self.target, overwrite=self.overwrite)
         if self.private is not None:
             check_audit_place(self.private, self.target, overwrite=self.overwrite)
-        with named_source(self.source):
+        with self.named():
             source = opened()
         with spill_folder(self.target) as spill:
             return self.released(source, spill)
@@ -652,7 +660,7 @@ class TaskOnDisk:
         )
         key = (versions(), opened.schema, opened.names, opened.reading, opened.state())
         try:
-            with named_source(self.source), opened.unchanged():
+            with self.named(), opened.unchanged():
                 large = left_codes(key, spill)
                 if large is not None:
                     log.warning("%s: a run was interrupted here; this one goes on from its codes", self.target)

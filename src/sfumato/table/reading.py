@@ -153,13 +153,17 @@ def with_roles(
     Raises ``SfumatoError`` as :func:`read_table` does, without the name of the source.
     """
     _refuse_no_schema(schema)
+    with _advised(opened, schema):
+        header_row, keys = header_and_keys(opened, schema, given)
+        return _table(opened, header_row, schema, replace(values, codes=schema.quasi_identifying), label, keys)
+
+
+def header_and_keys(opened: TableSource, schema: Schema, given: Sequence[str]) -> tuple[Header, tuple[str, ...]]:
+    """Check the names of an open source; return them, and those of columns that may be keys of people."""
     alone = getattr(opened, "reads_roles_alone", False)
     # Names that a database gives are no records that were taken for a header.
-    known = given or (opened.names if alone else ())
-    with _advised(opened, schema):
-        header_row = checked_header(without_index(opened, schema.roles), schema, known)
-        keys = [name for name in candidates(header_row, schema) if name in schema.roles or not alone]
-        return _table(opened, header_row, schema, replace(values, codes=schema.quasi_identifying), label, keys)
+    header = checked_header(without_index(opened, schema.roles), schema, given or (opened.names if alone else ()))
+    return header, tuple(name for name in candidates(header, schema) if name in schema.roles or not alone)
 
 
 def read_written(source: object, schema: Schema) -> Table:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError
 from sfumato.table.databases.address import Address, existing_file
 from sfumato.table.databases.protocol import (
+    ROWS,
     Relation,
     absent,
     as_texts,
@@ -117,9 +118,22 @@ class DuckdbSession:
 
     def read(self, relation: Relation, names: Sequence[str], *, as_written: bool = False) -> pl.DataFrame:
         """Read some columns."""
+        return self._fetched(self._selected(relation, names))
+
+    def batches(self, relation: Relation, names: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Yield some columns, as they are computed."""
+        for batch in self.connection.sql(self._selected(relation, names)).to_arrow_reader(ROWS):
+            if batch.num_rows:
+                yield pl.DataFrame(batch)
+
+    def rows(self, relation: Relation) -> int:
+        """Count the rows."""
+        return int(self.connection.sql(f"SELECT COUNT(*) FROM {relation.sql}").fetchall()[0][0])
+
+    def _selected(self, relation: Relation, names: Sequence[str]) -> str:
         _, casts = self._casts(relation, names)
         chosen = ", ".join(f"{cast} AS {quoted(name)}" for name, cast in casts.items())
-        return self._fetched(f"SELECT {chosen} FROM {relation.sql}")
+        return f"SELECT {chosen} FROM {relation.sql}"
 
     def count(self, relation: Relation, names: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
         """Return the distinct rows of some columns, and how many records have each."""

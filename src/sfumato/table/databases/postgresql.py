@@ -7,6 +7,7 @@ ONLY where nothing is written.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -32,7 +33,7 @@ def numbers_in(texts: pl.Series) -> pl.Series:
 
     If one is infinite, all are floating-point numbers.
     """
-    texts = texts.set((texts == "NaN").fill_null(False), None)
+    texts = _without_nan(texts)
     if texts.str.contains("Infinity", literal=True).any():
         return texts.cast(pl.Float64)
     behind = texts.str.extract(r"\.(\d+)$").str.len_bytes()
@@ -41,6 +42,10 @@ def numbers_in(texts: pl.Series) -> pl.Series:
         return texts
     numbers = texts.cast(pl.Decimal(_DIGITS, scale) if scale else pl.Int64, strict=False)
     return numbers if numbers.null_count() == texts.null_count() else texts
+
+
+def _without_nan(texts: pl.Series) -> pl.Series:
+    return texts.set((texts == "NaN").fill_null(False), None)
 
 
 texts_only = False
@@ -151,6 +156,37 @@ class PostgresSession:
         chosen = ", ".join(f"{cast} AS {quoted(name)}" for name, cast in casts.items())
         return self._fetched(f"SELECT {chosen} FROM {relation.sql} AS q", types)
 
+    def batches(self, relation: Relation, names: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Yield some columns, as the server sends them."""
+        types, casts = self._casts(relation, names)
+        numbers = self._number_types(relation, [name for name, (kind, _) in types.items() if kind in _NUMBERS])
+        chosen = ", ".join(f"{cast} AS {quoted(name)}" for name, cast in casts.items())
+        self.cursor.execute(f"SELECT {chosen} FROM {relation.sql} AS q")
+        for batch in self.cursor.fetch_record_batch():
+            frame = pl.DataFrame(batch)
+            _refuse_infinite(frame)
+            if frame.height:
+                yield frame.with_columns([_without_nan(frame[name]).cast(dtype) for name, dtype in numbers.items()])
+
+    def rows(self, relation: Relation) -> int:
+        """Return how many rows the server expects; nothing is run."""
+        plan = "\n".join(line for (line,) in self._rows(f"EXPLAIN SELECT * FROM {relation.sql} AS q", copies=False))
+        found = re.search(r"rows=(\d+)", plan)
+        return int(found[1]) if found else 0
+
+    def _number_types(self, relation: Relation, names: Sequence[str]) -> dict[str, pl.DataType]:
+        """Return the type that exact numbers get: it follows from the extremes and the most digits behind the point."""
+        found = {}
+        for name in names:
+            number = f"q.{quoted(name)}::numeric"
+            extremes = f"min({number})::text, max({number})::text, max(scale({number}))::int"
+            [(low, high, scale)] = self._rows(
+                f"SELECT {extremes} FROM {relation.sql} AS q WHERE {number} <> 'NaN'::numeric"
+            )
+            longest = f"0.{'0' * scale}" if scale else None
+            found[name] = numbers_in(pl.Series([low, high, longest], dtype=pl.String)).dtype
+        return found
+
     def count(self, relation: Relation, names: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
         """Return the distinct rows of some columns, and how many records have each."""
         types, casts = self._casts(relation, names)
@@ -203,9 +239,12 @@ class PostgresSession:
         sql = _TYPES.format(typed=typed, relation=relation.sql, oids=", ".join(f"t{i}" for i in numbered))
         return [(name, category) for name, category in self._rows(sql)]
 
-    def _rows(self, sql: str, *parameters: str) -> list[tuple[Any, ...]]:
+    def _rows(self, sql: str, *parameters: str, copies: bool = True) -> list[tuple[Any, ...]]:
+        self.cursor.adbc_statement.set_options(**{"adbc.postgresql.use_copy": str(copies).lower()})
         self.cursor.execute(sql, parameters or None)
-        return list(self.cursor.fetchall())
+        rows = list(self.cursor.fetchall())
+        self.cursor.adbc_statement.set_options(**{"adbc.postgresql.use_copy": "true"})
+        return rows
 
 
 @contextmanager

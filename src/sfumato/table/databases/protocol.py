@@ -65,6 +65,10 @@ class Relation:
     label: str  # what messages call it
 
 
+ROWS = 1 << 16
+"""Rows that a database is asked for at a time, where it can be told."""
+
+
 class Session(Protocol):
     """A database inside one transaction, which sees one state of it."""
 
@@ -85,6 +89,14 @@ class Session(Protocol):
 
         What :meth:`write` has written comes back `as_written`: no text is taken for a date.
         """
+        ...
+
+    def batches(self, relation: Relation, names: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Yield what :meth:`read` returns, of the same types, a batch of rows at a time; no batch is empty."""
+        ...
+
+    def rows(self, relation: Relation) -> int:
+        """Return how many rows there are, about, without reading them where that can be."""
         ...
 
     def count(self, relation: Relation, names: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
@@ -227,9 +239,28 @@ class DatabaseSource:
         with connector(self.address).reading(self.address) as session:
             relation = _relation(session, self.table, self.query)
             frame = session.read(relation, names)
-        if not frame.height:
-            raise InputError(f"the {relation.label} returns no records")
+        _refuse_nothing(relation, frame.height)
         return as_categories_where_few(frame.get_columns())
+
+    def batches(self, names: Sequence[str], texts: object = None) -> Iterator[list[pl.Series]]:
+        """Read columns a batch at a time, in one transaction; see :class:`~sfumato.table.large.batches.BatchSource`."""
+        height = 0
+        with connector(self.address).reading(self.address) as session:
+            relation = _relation(session, self.table, self.query)
+            for frame in session.batches(relation, names):
+                height += frame.height
+                yield frame.get_columns()
+        _refuse_nothing(relation, height)
+
+    def rows(self) -> int:
+        """Return how many records there are, about, without reading them where that can be."""
+        with connector(self.address).reading(self.address) as session:
+            return session.rows(_relation(session, self.table, self.query))
+
+
+def _refuse_nothing(relation: Relation, height: int) -> None:
+    if not height:
+        raise InputError(f"the {relation.label} returns no records")
 
 
 def database_source(url: str, *, table: str | None = None, query: str | PathLike[str] | None = None) -> DatabaseSource:

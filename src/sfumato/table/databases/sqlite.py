@@ -7,7 +7,7 @@ before: columns with any text are read as text, and texts that are all ISO dates
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from secrets import token_hex
@@ -18,8 +18,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.errors import InputError, raise_all
 from sfumato.table.databases.address import Address, existing_file
 from sfumato.table.databases.protocol import (
+    ROWS,
     Relation,
     absent,
     as_texts,
@@ -37,6 +39,10 @@ folds_case = True
 _TYPES = ("null", "integer", "real", "text", "blob")
 """Types of values, the one last that decides about a column where there are several."""
 _CASTS = {"text": "CAST({} AS TEXT)", "real": "CAST({} AS REAL)", "integer": "{}", "null": "CAST({} AS TEXT)"}
+_FIRST = {"text": "''", "real": "0.0", "integer": "0", "null": "''"}
+_READ = {"text": pl.String, "real": pl.Float64, "integer": pl.Int64, "null": pl.String}
+_TIME = pl.Datetime("us")
+OTHER_ROWS = "the database gave other rows than it had counted; nothing was published"
 _VIEW = "sfumato_source"
 """What is read: a view says which types were declared, also behind a query."""
 _OBJECTS = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
@@ -80,33 +86,79 @@ class SqliteSession:
 
     def read(self, relation: Relation, names: Sequence[str], *, as_written: bool = False) -> pl.DataFrame:
         """Read some columns."""
-        with self._viewed(relation, names) as types:
-            chosen = ", ".join(f"{_CASTS[kind].format(quoted(name))} AS {quoted(name)}" for name, kind in types.items())
-            self.cursor.execute(f"SELECT {chosen} FROM temp.{_VIEW}")
-            frame = pl.DataFrame(self.cursor.fetch_record_batch())
-            declared = {name: kind for _, name, kind, *_ in self._rows(f"PRAGMA temp.table_info({_VIEW})")}
-        return (
-            frame if as_written else frame.with_columns([_as_declared(frame[name], declared[name]) for name in names])
-        )
+        with self._viewed(relation, names) as (_, types):
+            empty = pl.DataFrame(schema={name: _READ[kind] for name, kind in types.items()})
+            frame = pl.concat([empty, *self._streamed(types)])
+            return frame if as_written else _as_declared(frame, self._declared(types, [frame]))
+
+    def batches(self, relation: Relation, names: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Yield some columns, as they are computed; texts that are all dates so far are gone through before."""
+        with self._viewed(relation, names) as (rows, types):
+            declared = self._declared(types, self._streamed(types))
+            for frame in self._streamed(types):
+                rows -= frame.height
+                yield _as_declared(frame, declared)
+        raise_all(InputError, [OTHER_ROWS] if rows else [])
+
+    def rows(self, relation: Relation) -> int:
+        """Count the rows."""
+        return int(self._rows(f"SELECT COUNT(*) FROM {relation.sql}")[0][0])
+
+    def _streamed(self, types: Mapping[str, str]) -> Iterator[pl.DataFrame]:
+        """Yield columns of the view by the types of their values."""
+        # The driver takes the types of the first rows for all; the first of all has them, and is left out.
+        typed = ", ".join(f"{_FIRST[kind]} AS {quoted(name)}" for name, kind in types.items())
+        chosen = ", ".join(_CASTS[kind].format(quoted(name)) for name, kind in types.items())
+        self.cursor.adbc_statement.set_options(**{"adbc.sqlite.query.batch_rows": str(ROWS)})
+        # The driver goes on with the rows of a statement that it is given again, if not all of them were read.
+        self._rows("SELECT 1")
+        self.cursor.execute(f"SELECT {typed} UNION ALL SELECT {chosen} FROM temp.{_VIEW}")
+        first = 1
+        for batch in self.cursor.fetch_record_batch():
+            frame = pl.DataFrame(batch)[first:]
+            first = 0
+            if frame.height:
+                yield frame
 
     def count(self, relation: Relation, names: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
         """Return the distinct rows of some columns, and how many records have each."""
-        with self._viewed(relation, names) as types:
+        with self._viewed(relation, names) as (_, types):
             # By their bytes: other collations may take different texts for the same.
             casts = {name: f"{_CASTS[kind].format(quoted(name))} COLLATE BINARY" for name, kind in types.items()}
             self.cursor.execute(grouped_sql(casts, f"temp.{_VIEW}"))
             return parted(pl.DataFrame(self.cursor.fetch_record_batch()))
 
     @contextmanager
-    def _viewed(self, relation: Relation, names: Sequence[str]) -> Iterator[dict[str, str]]:
-        """Make the view while the block goes on; give the type by which each column is read."""
+    def _viewed(self, relation: Relation, names: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+        """Make the view while the block goes on; give the number of rows, and the type by which each column is read."""
         self.cursor.execute(f"CREATE TEMP VIEW {_VIEW} AS SELECT * FROM {relation.sql}")
         rows, types = self._types(names)
         refuse_types([(name, "BLOB") for name, kind in types.items() if kind == "blob"])
         # The driver takes the types of the first batch for all.
         self.cursor.adbc_statement.set_options(**{"adbc.sqlite.query.batch_rows": str(max(1, rows))})
-        yield types
+        yield rows, types
         self.cursor.execute(f"DROP VIEW temp.{_VIEW}")
+
+    def _declared(self, types: Mapping[str, str], frames: Iterable[pl.DataFrame]) -> dict[str, pl.DataType]:
+        """Return the types that SQLite does not have: booleans, where 0 and 1 are declared such, and dates.
+
+        Of `frames` as many are looked at as decide.
+        """
+        declared = {name: kind for _, name, kind, *_ in self._rows(f"PRAGMA temp.table_info({_VIEW})")}
+        found: dict[str, pl.DataType] = {}
+        for name, kind in types.items():
+            if kind == "integer" and "BOOL" in declared[name].upper():
+                [(both,)] = self._rows(
+                    f"SELECT MIN({quoted(name)}) >= 0 AND MAX({quoted(name)}) <= 1 FROM temp.{_VIEW}"
+                )
+                found |= {name: pl.Boolean()} if both else {}
+        dates = dict[str, pl.DataType | None].fromkeys(name for name, kind in types.items() if _READ[kind] == pl.String)
+        for frame in frames:
+            dates = {name: _dates_in(frame[name], before) for name, before in dates.items()}
+            dates = {name: dtype for name, dtype in dates.items() if dtype != pl.String}
+            if not dates:
+                break
+        return found | {name: dtype or _TIME for name, dtype in dates.items()}
 
     def held(self, schema: str) -> list[str] | None:
         """Return the names of everything in a schema: all tables whose names begin with its name."""
@@ -183,23 +235,28 @@ def _connected(target: str) -> Iterator[tuple[Any, Any]]:
         yield connection, cursor
 
 
-def _as_declared(column: pl.Series, declared: str) -> pl.Series:
-    """Return a column as what SQLite has no type for: a boolean where 0 and 1 are declared such, or dates."""
-    if column.dtype == pl.String:
-        return _dates_in(column)
-    is_boolean = column.dtype == pl.Int64 and "BOOL" in declared.upper() and column.is_between(0, 1).all()
-    return column.cast(pl.Boolean) if is_boolean else column
+def _as_declared(frame: pl.DataFrame, types: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    """Return columns as what SQLite has no type for."""
+    turned = {
+        name: frame[name].cast(dtype) if dtype == pl.Boolean else _read_dates(frame[name], dtype)
+        for name, dtype in types.items()
+    }
+    return frame.with_columns(list(turned.values()))
 
 
-def _dates_in(texts: pl.Series) -> pl.Series:
-    """Return texts that are all ISO dates, or dates with times, as such; others as they are."""
+def _dates_in(texts: pl.Series, before: pl.DataType | None) -> pl.DataType | None:
+    """Tell whether texts are all ISO dates, or dates with times; `before`: what those before them are, None nothing."""
     distinct = texts.drop_nulls().unique()
-    if distinct.str.contains(r"^\d{4}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.\d+)?)?$").all():
-        dates = distinct.str.len_bytes().max() == 10
-        read = texts.str.to_date("%F", strict=False) if dates else _times_in(texts)
-        if read.null_count() == texts.null_count():
-            return read
-    return texts
+    if not len(distinct):
+        return before
+    if not distinct.str.contains(r"^\d{4}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.\d+)?)?$").all():
+        return pl.String()
+    dtype = pl.Date() if distinct.str.len_bytes().max() == 10 and before != _TIME else _TIME
+    return pl.String() if _read_dates(distinct, dtype).null_count() else dtype
+
+
+def _read_dates(texts: pl.Series, dtype: pl.DataType) -> pl.Series:
+    return texts.str.to_date("%F", strict=False) if dtype == pl.Date else _times_in(texts)
 
 
 def _times_in(texts: pl.Series) -> pl.Series:

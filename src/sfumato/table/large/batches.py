@@ -6,6 +6,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import BinaryIO, Protocol
@@ -16,16 +17,17 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, SchemaError, SfumatoError, raise_all, raise_together
 from sfumato.table.columns import ValueReading
-from sfumato.table.header import Header, RoleAssignment, assign_roles, checked_header
-from sfumato.table.reading import ReadingPolicy, open_table_as
+from sfumato.table.databases.address import is_database
+from sfumato.table.databases.protocol import DatabaseSource
+from sfumato.table.header import Header, RoleAssignment, assign_roles
+from sfumato.table.reading import ReadingPolicy, header_and_keys, label_of, open_table_as
 from sfumato.table.schema import Schema
 from sfumato.table.sources import TableSource
 from sfumato.table.sources.folders import Part, SeveralFiles, files_of, joined_column, named_part, typed_by_name
-from sfumato.table.sources.frames import ArrowFileSource, ParquetSource, without_index
+from sfumato.table.sources.frames import ArrowFileSource, ParquetSource
 from sfumato.table.sources.json_files import is_json_lines
 from sfumato.table.sources.protocol import Reading
 from sfumato.table.sources.text_files import CsvSource, count_regular_rows
-from sfumato.table.table import candidates
 
 BYTES = 1 << 22
 """Bytes of a CSV file that are parsed at a time."""
@@ -38,8 +40,8 @@ ROWS = 1 << 18
 NO_TYPES: Mapping[str, pl.DataType] = MappingProxyType({})
 
 WHOLE = (
-    "only CSV, Parquet and Arrow files can be read a piece at a time; write the table to one of these, or use "
-    "--engine memory"
+    "only CSV, Parquet and Arrow files, and databases, can be read a piece at a time; write the table to one of these, "
+    "or use --engine memory"
 )
 CHANGED = "the input changed while it was read; have it left alone, and run again"
 
@@ -72,6 +74,8 @@ def batch_source(source: TableSource) -> BatchSource:
         return ScannedBatches(pl.scan_parquet(source.path, glob=False), source.names, "Parquet")
     if isinstance(source, ArrowFileSource) and not source.is_stream:
         return ScannedBatches(pl.scan_ipc(source.path), source.names, "Arrow")
+    if isinstance(source, DatabaseSource):
+        return source
     if not isinstance(source, CsvSource):
         raise InputError(WHOLE)
     if isinstance(source.file.given, bytes):
@@ -401,22 +405,24 @@ def _state_of(path: Path) -> tuple[Path, int, int, int, int] | None:
     return path.absolute(), found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
-def opened_file(path: Path, policy: ReadingPolicy) -> OpenedFile:
-    """Open CSV, Parquet or Arrow files as :func:`sfumato.read_table` would: one, a folder or a pattern of names.
+def opened_file(source: Path | str, policy: ReadingPolicy) -> OpenedFile:
+    """Open CSV, Parquet or Arrow files (one, a folder or a pattern), or a database, as :func:`sfumato.read_table` does.
 
     Raises ``SfumatoError`` with everything that is wrong with the file's layout and roles.
     """
-    if any(is_json_lines(file) for file in files_of(path)):
+    # A database shows one state while it is read, which is once.
+    found = partial(list[Path]) if is_database(source) else partial(files_of, Path(source))
+    if any(is_json_lines(file) for file in found()):
         # Opening them reads them whole, which may not be possible.
         raise InputError(WHOLE)
     how = Reading(**policy.reading())
     schema, layout = policy.to_schema(), how.layout()
-    opened, reading = open_table_as(path, how)
-    header = checked_header(without_index(opened, schema.roles), schema, layout.columns or ())
+    opened, reading = open_table_as(source, how)
+    header, keys = header_and_keys(opened, schema, layout.columns or ())
     roles = checked_roles(header, schema)
     reading = replace(reading, codes=schema.quasi_identifying)
-    keys = candidates(header, schema)
-    return OpenedFile(path, lambda: files_of(path), batches_of(opened), roles.schema, roles.kept, reading, keys)
+    path = Path(label_of(source, how.table)) if is_database(source) else Path(source)
+    return OpenedFile(path, found, batches_of(opened), roles.schema, roles.kept, reading, keys)
 
 
 def checked_roles(header: Header, schema: Schema) -> RoleAssignment:

@@ -127,6 +127,11 @@ def estimated_need(files: Sequence[Path]) -> int:
     return LEAST + sum(map(_need, files))
 
 
+def need_of_cells(cells: int) -> int:
+    """Return the bytes that anonymizing a table of so many cells in memory takes, about."""
+    return LEAST + CELL * cells
+
+
 def _need(path: Path) -> int:
     with path.open("rb") as stream:
         start = stream.read(4)
