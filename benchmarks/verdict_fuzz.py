@@ -24,6 +24,7 @@ import polars as pl
 import sfumato as sf
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.errors import SfumatoError
+from sfumato.evaluation.attacks import ATTACKS, Minimality
 from sfumato.evaluation.attacks.protocol import AttackResult
 from sfumato.evaluation.attacks.verdicts import AS_OTHERS, IN_WORDS
 from sfumato.progress import silent
@@ -31,8 +32,12 @@ from sfumato.table.table import Table
 
 TREES = {"age": sf.intervals(5, 20, 100), "city": sf.flat(), "sex": sf.flat()}
 CITIES, ILLS = "ABCDE", ("flu", "cold", "cough", "gout", "mumps")
-ON_DEMAND = ("noisy-linkage", "corruption")
-"""Played, too, where they fit."""
+SIZES = (40, 120, 400, 1000)
+PLAYED = (
+    Minimality(worlds=50, exhaustive=500),
+    *(name for name in ATTACKS if name not in ("minimality", "shadow-membership", "reconstruction")),
+)
+"""Played where they fit: those of the default set, in fewer worlds, and those on demand that take no minutes."""
 BY_FIT = ("linkage", "noisy-linkage")
 """Scored by who fits a record, which no permutation makes untrue."""
 
@@ -76,12 +81,12 @@ def promises(chance: random.Random, name: str) -> list[Any]:
     return chance.choice(choices.get(subject, [[diverse]]))
 
 
-def results(number: int, noise: bool) -> tuple[str, tuple[AttackResult, ...]]:
-    """Publish and attack a release by its number; no results where its maker refuses."""
+def results(number: int, noise: bool, largest: int = max(SIZES)) -> tuple[str, tuple[AttackResult, ...]]:
+    """Publish and attack a release of at most so many people by its number; no results where its maker refuses."""
     chance = random.Random(number)
     name = chance.choice([*ANONYMIZERS, *PUBLISHERS])
     made = ANONYMIZERS[name] if name in ANONYMIZERS else PUBLISHERS[name]
-    frame = people(chance, chance.choice((40, 120, 400, 1000)), chance.choice((0.0, 0.5, 1.0)))
+    frame = people(chance, chance.choice([size for size in SIZES if size <= largest]), chance.choice((0.0, 0.5, 1.0)))
     others = people(chance, frame.height // 2, 0.5) if chance.random() < 2 / 3 else None
     table = read(frame, getattr(made, "decides_regions", False) or chance.random() < 0.5)
     truth = read(permuted(frame, chance), False) if noise else table
@@ -93,9 +98,9 @@ def results(number: int, noise: bool) -> tuple[str, tuple[AttackResult, ...]]:
     except SfumatoError as error:
         return f"{name}: {error}", ()
     given: dict[str, Any] = {"control": None if others is None else read(others, False), "seed": number}
-    found = [*sf.attack(release, truth, **given, progress=silent)]
-    for one in ON_DEMAND:
-        with suppress(SfumatoError):
+    found: list[AttackResult] = []
+    for one in PLAYED:
+        with suppress(SfumatoError):  # It does not fit the kind, or what it needs is not there.
             found += sf.attack(release, truth, attacks=one, **given, progress=silent)
     return name, tuple(one for one in found if one.unplayed is None and not (noise and one.attack in BY_FIT))
 
@@ -130,12 +135,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.verdict_fuzz", description=__doc__)
     parser.add_argument("--first", type=int, default=0, help="number of the first release")
     parser.add_argument("--releases", type=int, default=500, help="how many")
+    parser.add_argument("--largest", type=int, default=max(SIZES), help="most people in a release")
     parser.add_argument("--permuted", action="store_true", help="score attackers by permuted columns")
     asked = parser.parse_args()
     headlines, succeeding, wrong = Counter[str](), Counter[str](), Counter[str]()
     number, made = asked.first, 0
     while made < asked.releases:
-        name, found = results(number, asked.permuted)
+        name, found = results(number, asked.permuted, asked.largest)
         made += bool(found)
         headlines.update(one.headline for one in found)
         succeeding.update(one.attack for one in found if one.succeeds)
@@ -144,6 +150,8 @@ def main() -> int:
                 wrong[problem] += 1
                 print(f"{number}: {name}: {one.attack}: {problem}", flush=True)
         number += 1
+        if made and made % 50 == 0 and found:
+            print(f"# {made}: {succeeding.total()} of {headlines.total()} succeed", flush=True)
     print(f"{made} releases of {number - asked.first}; contradictions: {wrong.total()}")
     print(*(f"{count:>7,} {headline}" for headline, count in headlines.most_common()), sep="\n")
     print("succeeding:", ", ".join(f"{name} {count}" for name, count in succeeding.most_common()))

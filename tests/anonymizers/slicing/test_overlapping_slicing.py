@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ import sfumato as sf
 from examples import examples
 from naive.worlds import informed_posteriors, posteriors, worlds
 from published.checks.slices.eight_records import eight_records
+from sfumato.anonymizers.slicing import overlapping
 from sfumato.anonymizers.slicing.overlapping import (
     OverlappingChoice,
     OverlappingClustering,
@@ -274,6 +276,32 @@ def test_a_method_that_may_overlap_does_by_default(method, seed) -> None:
     assert found == tried[sharing] > 1
     assert bool(notes) == (sharing > 0)
     assert overlap(threshold=1.0)[0] == pytest.approx(1)
+
+
+def test_fuzzy_means_choose_where_a_method_shares_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clustering that shares nothing, whatever the threshold, gives way, unless a threshold was asked for."""
+    whole = overlapping.overlap_columns
+
+    def apart(correlation, sensitive, columns, clustering, **options):
+        lone = replace(clustering, threshold=1.0) if clustering.method == "possibilistic" else clustering
+        return whole(correlation, sensitive, columns, lone, **options)
+
+    monkeypatch.setattr(overlapping, "overlap_columns", apart)
+    rng = np.random.default_rng(2)
+    names = [f"a{number}" for number in range(5)]
+    frame = pl.DataFrame({name: rng.integers(0, 3, 400) for name in names} | {"ill": rng.integers(0, 6, 400)})
+    table = sf.read_table(frame, sf.Schema(quasi_identifying=names, sensitive=["ill"]))
+
+    def publish(**options: object) -> sf.Release:
+        way = sf.OverlappingSlicing(columns=3, **options)
+        return sf.anonymize(table, sf.ProbabilisticLDiversity(2), anonymizer=way, seed=1)
+
+    found, fuzzy, asked = publish(method="possibilistic"), publish(), publish(method="possibilistic", threshold=0.1)
+    assert found.report.figures["overlap_ratio"] > 1
+    assert found.published.columns == fuzzy.published.columns
+    assert any("'possibilistic' shared nothing" in note for note in found.report.notes)
+    assert asked.report.figures["overlap_ratio"] == 1
+    assert any("plain slicing" in note for note in asked.report.notes)
 
 
 @REAL

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import product
 from math import factorial
 
@@ -182,3 +183,78 @@ def test_regions_that_need_not_be_full_tell_nothing() -> None:
     table = sf.read_table(pl.DataFrame({"age": list(range(40)) * 3}), schema)
     release = sf.anonymize(table, sf.KAnonymity(10), anonymizer=sf.Incognito(), seed=1)
     assert finer(release, table) == {}
+
+
+# Two constructions after Cohen's, in our own form: who reads minimal labels rebuilds records that they hide.
+
+SPREAD, ATTRIBUTES = 0.25, 80
+"""Chance that somebody of a cluster is spread, and how many attributes people have."""
+
+
+def clustered(clusters: int, k: int, seed: int) -> tuple[pl.DataFrame, dict[str, object]]:
+    """Draw clusters of k to 2 k − 1 people: most on one leaf everywhere, some spread over two."""
+    generator = np.random.default_rng(seed)
+    rows = []
+    for cluster in range(clusters):
+        for _ in range(int(generator.integers(k, 2 * k))):
+            far = (generator.random(ATTRIBUTES) < 0.5) & (generator.random() < SPREAD)
+            rows.append([f"{cluster}{'b' if one else 'a'}" for one in far])
+    frame = pl.DataFrame(rows, [f"x{number}" for number in range(ATTRIBUTES)], orient="row")
+    tree = sf.groups({f"{cluster}": [f"{cluster}a", f"{cluster}b"] for cluster in range(clusters)})
+    return frame, dict.fromkeys(frame.columns, tree)
+
+
+@pytest.mark.parametrize("anonymizer", [sf.Mondrian(), sf.KMember()], ids=lambda way: way.name)
+@pytest.mark.parametrize("k", [2, 3])
+def test_a_constant_share_of_clustered_records_is_rebuilt_whole(anonymizer, k) -> None:
+    """A cluster that cannot be cut is a class. One spread person lifts half of the labels, two lift three quarters.
+
+    So about a half tells of one, and who reads the labels knows everybody in the class: the spread person has the other
+    leaf just where the label is a node. Expected: the records in clusters with one spread person.
+    """
+    frame, trees = clustered(60, k, seed=5)
+    table = sf.read_table(frame, sf.Schema(quasi_identifying=trees))
+    release = sf.anonymize(table, sf.KAnonymity(k), anonymizer=anonymizer, seed=1)
+    originals, rebuilt, wrong = Counter(frame.rows()), 0, 0
+    for labels, size in Counter(release.data.rows()).items():
+        nodes = [not label.endswith("a") for label in labels]
+        if "*" in labels or not 0.3 <= sum(nodes) / ATTRIBUTES <= 0.65:
+            continue
+        one = tuple(f"{label}b" if node else label for label, node in zip(labels, nodes, strict=True))
+        others = tuple(f"{label}a" if node else label for label, node in zip(labels, nodes, strict=True))
+        wrong += originals[one] != 1 or originals[others] != size - 1
+        rebuilt += size
+    sizes = np.arange(k, 2 * k)
+    alone = sizes * SPREAD * (1 - SPREAD) ** (sizes - 1)
+    expected = float((sizes * alone).sum() / sizes.sum())
+    assert wrong == 0
+    assert rebuilt / frame.height == pytest.approx(expected, abs=0.15)
+    assert finer(release, table)["finer_true"] == 1
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_three_quarters_of_every_records_attributes_are_rebuilt(k) -> None:
+    """Everybody has a number of their own out of n² / α, and in each attribute it or 0, by tossing a coin.
+
+    With a chance of 1 − α no two numbers are the same. Then a set tells who of the class has 0 there: whose number is
+    missing. An attribute stays as it was only where all have 0, a share of 2^−k: at most a quarter. By Chernoff
+    everybody loses above 3 / 8.
+    """
+    records, alpha = 60, 0.01
+    generator = np.random.default_rng(7)
+    own = generator.integers(1, int(records**2 / alpha) + 1, records)
+    drawn = own[:, None] * generator.integers(0, 2, (records, 120))
+    frame = pl.DataFrame(drawn.astype(str), [f"x{number}" for number in range(120)])
+    table = sf.read_table(frame, sf.Schema(quasi_identifying=frame.columns))
+    release = sf.anonymize(table, sf.KAnonymity(k), anonymizer=sf.MDAV(), seed=1)
+    assert len(np.unique(own)) == records
+    rebuilt, hidden = [], []
+    for labels, size in Counter(release.data.rows()).items():
+        sets = [set(label.strip("{}").split("|")) for label in labels]
+        numbers = set.union(*sets) - {"0"}
+        assert len(numbers) == size
+        rebuilt += [tuple(number if number in told else "0" for told in sets) for number in numbers]
+        hidden += [np.mean([len(told) > 1 for told in sets])] * size
+    assert Counter(rebuilt) == Counter(frame.rows())
+    assert min(hidden) > 3 / 8
+    assert np.mean(hidden) == pytest.approx(1 - 2.0**-k, abs=0.05)

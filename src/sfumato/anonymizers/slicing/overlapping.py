@@ -103,7 +103,8 @@ class OverlappingSlicing(ColumnsApart):
     threshold
         Least degree with which an attribute joins a column, above 0, at most 1 (for ``"medoids"`` the least
         similarity); the column it belongs to most it joins always. None: 1 / columns, and half of that for ``"fuzzy"``;
-        where no attribute is shared then, it is halved until one is, five times at most, and the release says so.
+        where no attribute is shared then, it is halved until one is, five times at most, and at last fuzzy c-means
+        chooses the columns; the release says so.
     fuzzifier
         Above 1; the higher, the more attributes are shared.
     duplicate_sensitive
@@ -218,7 +219,8 @@ class OverlappingSlicing(ColumnsApart):
                 found = OverlappingColumns((*found.columns, tuple(sensitive)), (*found.degrees, {}))
             choice = settle_columns(found, sensitive, problems)
             if shared_attributes(choice.columns):
-                return replace(choice, lowered=ways.threshold if plain else None)
+                instead = self.method if ways.method != self.method else None
+                return replace(choice, lowered=ways.threshold if plain else None, instead_of=instead)
             plain = plain or choice
         assert plain is not None
         return plain
@@ -234,11 +236,13 @@ class OverlappingSlicing(ColumnsApart):
         return partition_records(problem, layout, columns, self.split, least=least)
 
     def _clusterings(self, columns: int) -> Iterator[OverlappingClustering]:
-        """Yield what was asked for; where no threshold was, ever lower ones, for who finds that nothing is shared."""
+        """Yield what was asked for; where no threshold was, lower ones and at last fuzzy c-means, to share some."""
         asked = OverlappingClustering(self.method, self.space, self.distance, self.threshold, self.fuzzifier)
         yield asked
         for halved in range(1, 1 + _MOST_HALVED if self.threshold is None else 1):
             yield replace(asked, threshold=asked.least_degree(columns) / 2**halved)
+        if self.threshold is None and self.method != "fuzzy":
+            yield replace(asked, method="fuzzy")
 
 
 def _list_problems(columns: Columns) -> Iterator[str]:
@@ -278,6 +282,8 @@ def _notes(choice: OverlappingChoice, table: ColumnSource) -> Iterator[str]:
     yield f"Columns: {'; '.join(', '.join(column) for column in choice.columns)}."
     shared = shared_attributes(choice.columns)
     yield f"Shared attributes: {', '.join(shared)}." if shared else "No attribute is shared: this is plain slicing."
+    if choice.instead_of is not None:
+        yield f"Fuzzy c-means chose the columns: {choice.instead_of!r} shared nothing, even with lower thresholds."
     if choice.lowered is not None:
         yield f"The threshold is {figure(choice.lowered)}, as nothing was shared with higher ones."
     if choice.copies_dropped:
@@ -403,12 +409,13 @@ def _named(names: tuple[str, ...], joins: NDArray[np.bool_], degrees: NDArray[np
 
 @dataclass(frozen=True)
 class OverlappingChoice:
-    """Columns that one bucket of all keeps the models with, what was dropped, moved, and the lowered threshold."""
+    """Columns that one bucket of all keeps the models with, what was dropped, moved, lowered, and not taken."""
 
     columns: Columns
     copies_dropped: int = 0
     moved: tuple[str, ...] = ()
     lowered: float | None = None
+    instead_of: str | None = None
 
 
 def settle_columns(found: OverlappingColumns, sensitive: Collection[str], problems: Problems) -> OverlappingChoice:
