@@ -187,7 +187,7 @@ def test_regions_that_need_not_be_full_tell_nothing() -> None:
 
 # Two constructions after Cohen's, in our own form: who reads minimal labels rebuilds records that they hide.
 
-SPREAD, ATTRIBUTES = 0.25, 80
+SPREAD, ATTRIBUTES = 0.25, 100
 """Chance that somebody of a cluster is spread, and how many attributes people have."""
 
 
@@ -212,13 +212,13 @@ def test_a_constant_share_of_clustered_records_is_rebuilt_whole(anonymizer, k) -
     So about a half tells of one, and who reads the labels knows everybody in the class: the spread person has the other
     leaf just where the label is a node. Expected: the records in clusters with one spread person.
     """
-    frame, trees = clustered(60, k, seed=5)
+    frame, trees = clustered(30, k, seed=5)
     table = sf.read_table(frame, sf.Schema(quasi_identifying=trees))
     release = sf.anonymize(table, sf.KAnonymity(k), anonymizer=anonymizer, seed=1)
     originals, rebuilt, wrong = Counter(frame.rows()), 0, 0
     for labels, size in Counter(release.data.rows()).items():
         nodes = [not label.endswith("a") for label in labels]
-        if "*" in labels or not 0.3 <= sum(nodes) / ATTRIBUTES <= 0.65:
+        if "*" in labels or not 0.35 <= sum(nodes) / ATTRIBUTES <= 0.62:
             continue
         one = tuple(f"{label}b" if node else label for label, node in zip(labels, nodes, strict=True))
         others = tuple(f"{label}a" if node else label for label, node in zip(labels, nodes, strict=True))
@@ -228,7 +228,7 @@ def test_a_constant_share_of_clustered_records_is_rebuilt_whole(anonymizer, k) -
     alone = sizes * SPREAD * (1 - SPREAD) ** (sizes - 1)
     expected = float((sizes * alone).sum() / sizes.sum())
     assert wrong == 0
-    assert rebuilt / frame.height == pytest.approx(expected, abs=0.15)
+    assert rebuilt / frame.height == pytest.approx(expected, abs=0.2)
     assert finer(release, table)["finer_true"] == 1
 
 
@@ -243,9 +243,9 @@ def test_three_quarters_of_every_records_attributes_are_rebuilt(k) -> None:
     records, alpha = 60, 0.01
     generator = np.random.default_rng(7)
     own = generator.integers(1, int(records**2 / alpha) + 1, records)
-    drawn = own[:, None] * generator.integers(0, 2, (records, 120))
-    frame = pl.DataFrame(drawn.astype(str), [f"x{number}" for number in range(120)])
-    table = sf.read_table(frame, sf.Schema(quasi_identifying=frame.columns))
+    drawn = own[:, None] * generator.integers(0, 2, (records, 60))
+    frame = pl.DataFrame(drawn.astype(str), [f"x{number}" for number in range(60)])
+    table = sf.read_table(frame, sf.Schema(quasi_identifying=frame.columns, publish=frame.columns))
     release = sf.anonymize(table, sf.KAnonymity(k), anonymizer=sf.MDAV(), seed=1)
     assert len(np.unique(own)) == records
     rebuilt, hidden = [], []
