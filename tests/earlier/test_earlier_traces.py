@@ -11,7 +11,9 @@ import pytest
 import sfumato as sf
 from sfumato.models.protocol import promise_words
 
-MODELS = {name: sf.traces.TracePrivacy(3, 2) for name in ("k", "mended")} | {"c": sf.traces.TracePrivacy(3, 2, 0.75)}
+MODELS = {name: sf.traces.TracePrivacy(3, 2) for name in ("k", "mended", "sets")} | {
+    "c": sf.traces.TracePrivacy(3, 2, 0.75)
+}
 ON_FILE = Path(__file__).with_name("traces")
 
 
@@ -38,7 +40,7 @@ def test_traces_on_file_verify(name: str) -> None:
     assert promise_words(MODELS[name]) in [check.promise for check in found.checks]
 
 
-@pytest.mark.parametrize("name", ["mended", "c"])
+@pytest.mark.parametrize("name", ["sets", "c"])
 def test_traces_made_anew_have_the_same_bytes(name: str, tmp_path: Path) -> None:
     folder = make(MODELS[name], tmp_path / name)
     for file in ("traces.csv", "values.csv", "policy.toml"):

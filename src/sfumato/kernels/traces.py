@@ -232,55 +232,170 @@ def _holds(
 
 
 @kernel
-def rare_pairs(rows: TraceRows, needs: Int64s, asked: Flags, most: int) -> tuple[Int64s, Int64s]:
-    """List the pairs of points of one person whose doublets fewer people have together than she needs.
+def violating_sets(
+    rows: TraceRows, demand: Demand, counted: Flags, asked: Flags, size: int, smaller: Int64s, most: int
+) -> Int64s:
+    """List the sets of `size` points of one person whose doublets break a demand, and of which no part is known to.
 
-    needs : int64 (n,). asked : bool (n,), people of whom they are listed. most : stop after so many. Returns int64
-    (pairs,) twice. Cost O(Σ |trace|²). Capacity: it grows before it appends.
+    People are counted whose points of all these doublets are `counted`, bool (z,). asked : bool (n,), people of whom
+    sets are listed. smaller : what :func:`part_keys` returns of smaller sets, sorted. most : stop after so many.
+    Returns int64 (sets · size,), rising in each. Beyond doublets that fewer than k people have together nothing is
+    looked for. Cost O(Σ C(|trace|, size)). Ends: each turn takes one branch off, and adds longer ones. Capacity: it
+    grows before it appends.
     """
-    tally = np.zeros(len(rows.bounds) - 1, dtype=np.int64)
-    low, high, filled = np.empty(1024, dtype=np.int64), np.empty(1024, dtype=np.int64), 0
+    of_point = np.empty(len(rows.items), dtype=np.int64)
+    for person in range(len(rows.starts) - 1):
+        of_point[rows.starts[person] : rows.starts[person + 1]] = person
+    found, filled = np.empty(1024 * size, dtype=np.int64), 0
+    held, path = np.empty(1024, dtype=np.int64), np.empty(size, dtype=np.int64)
+    branches, tally = np.empty((1024, 4), dtype=np.int64), np.zeros(len(rows.bounds) - 1, dtype=np.int64)
+    shares, parts = np.zeros(demand.width, dtype=np.int64), np.empty(size, dtype=np.int64)
     for head in range(len(rows.bounds) - 1):
-        first, last = rows.bounds[head], rows.bounds[head + 1]
-        for place in range(first, last):
-            for point in range(rows.points[place] + 1, rows.starts[rows.owners[place] + 1]):
-                tally[rows.items[point]] += 1
-        for place in range(first, last):
-            if not asked[rows.owners[place]]:
+        end = 0
+        held = _room(held, rows.bounds[head + 1] - rows.bounds[head])
+        for place in range(rows.bounds[head], rows.bounds[head + 1]):
+            if counted[rows.points[place]]:
+                held[end], end = rows.points[place], end + 1
+        branches[0, 0], branches[0, 1], branches[0, 2], branches[0, 3] = 1, head, 0, end
+        count = 1
+        while count > 0:
+            count -= 1
+            depth, first, last = branches[count, 0], branches[count, 2], branches[count, 3]
+            path[depth - 1] = branches[count, 1]
+            if depth < size:
+                if last - first >= demand.k:
+                    held, branches, count = _branched(
+                        rows, counted, of_point, depth, first, last, held, branches, count, tally
+                    )
                 continue
-            for point in range(rows.points[place] + 1, rows.starts[rows.owners[place] + 1]):
-                if tally[rows.items[point]] < needs[rows.owners[place]] and filled < most:
-                    if filled == len(low):
-                        low, high = np.append(low, low), np.append(high, high)
-                    low[filled], high[filled] = rows.points[place], point
-                    filled += 1
-        for place in range(first, last):
-            for point in range(rows.points[place] + 1, rows.starts[rows.owners[place] + 1]):
-                tally[rows.items[point]] = 0
-    return low[:filled].copy(), high[:filled].copy()
+            shared = _is_shared(rows, demand, of_point, held[first:last], shares)
+            for point in held[first:last]:
+                person = of_point[point]
+                if asked[person] and (shared or last - first < demand.needs[person]) and filled < most * size:
+                    at = rows.starts[person]
+                    for part in range(size):
+                        while rows.items[at] != path[part]:
+                            at += 1
+                        parts[part] = at
+                    if not _has_part(parts, smaller):
+                        found = _room(found, filled + size)
+                        found[filled : filled + size] = parts
+                        filled += size
+    return found[:filled].copy()
+
+
+@inlined
+def _room(held: Int64s, size: int) -> Int64s:
+    """Return an array with room for so many, and what it held. Ends: it doubles."""
+    while len(held) < size:
+        held = np.append(held, held)
+    return held
+
+
+@inlined
+def _branched(
+    rows: TraceRows, counted: Flags, of_point: Int64s, depth: int, first: int, last: int, held: Int64s,
+    branches: Int64s, count: int, tally: Int64s,
+) -> tuple[Int64s, Int64s, int]:  # fmt: skip
+    """Put the points behind some, doublet by doublet, on top of what is held, and a branch for each doublet.
+
+    Capacity: points are counted before they are written; both arrays grow.
+    """
+    total, begin = int64(0), count
+    for at in range(first, last):
+        for point in range(held[at] + 1, rows.starts[of_point[held[at]] + 1]):
+            if counted[point]:
+                item = rows.items[point]
+                if tally[item] == 0:
+                    if count == len(branches):
+                        branches = np.append(branches, branches, axis=0)
+                    branches[count, 0], branches[count, 1] = depth + 1, item
+                    count += 1
+                tally[item] += 1
+                total += 1
+    held = _room(held, last + total)
+    place = last
+    for branch in range(begin, count):
+        item = branches[branch, 1]
+        branches[branch, 2] = place
+        branches[branch, 3] = place + tally[item]
+        tally[item], place = place, branches[branch, 3]
+    for at in range(first, last):
+        for point in range(held[at] + 1, rows.starts[of_point[held[at]] + 1]):
+            if counted[point]:
+                held[tally[rows.items[point]]] = point
+                tally[rows.items[point]] += 1
+    for branch in range(begin, count):
+        tally[branches[branch, 1]] = 0
+    return held, branches, count
+
+
+@inlined
+def _is_shared(rows: TraceRows, demand: Demand, of_point: Int64s, points: Int64s, shares: Int64s) -> bool:
+    """Tell whether too many owners of these points share a value."""
+    is_shared = False
+    if demand.width > 1:
+        for step in (1, 0):
+            for point in points:
+                person = of_point[point]
+                for place in range(rows.facet_starts[person] + 1, rows.facet_starts[person + 1]):
+                    shares[rows.facets[place]] = (shares[rows.facets[place]] + 1) * step
+                    is_shared |= shares[rows.facets[place]] > demand.most[len(points)]
+    return is_shared
+
+
+@inlined
+def _has_part(points: Int64s, smaller: Int64s) -> bool:
+    """Tell whether a proper part of some points is among sets that were found."""
+    for part in range(1, (1 << len(points)) - 1):
+        if len(smaller) > 0:
+            key = _part_key(points, part)
+            at = np.searchsorted(smaller, key)
+            if at < len(smaller) and smaller[at] == key:
+                return True
+    return False
+
+
+@inlined
+def _part_key(points: Int64s, part: int) -> int:
+    """Return a number for up to three points of a person who has fewer than 2^14: the first, and how far others are."""
+    first, key, shift = int64(-1), int64(0), 28
+    for place in range(len(points)):
+        if part >> place & 1:
+            first = points[place] if first < 0 else first
+            key += (points[place] - first) << shift if shift < 28 else first << 28
+            shift -= 14
+    return key
 
 
 @kernel
-def without_pairs(starts: Int64s, low: Int64s, high: Int64s, worth: Floats) -> Flags:
-    """Choose points so that of each pair one is left out: again and again the one in most pairs, for its worth.
+def part_keys(sets: Int64s, size: int) -> Int64s:
+    """Return a number for each set of up to three points of one person."""
+    keys = np.empty(len(sets) // max(size, 1), dtype=np.int64)
+    for number in range(len(keys)):
+        keys[number] = _part_key(sets[number * size : (number + 1) * size], (1 << size) - 1)
+    return keys
 
-    starts : int64 (n + 1,). low, high : int64 (pairs,), each two points of a person. worth : float64 (z,), above 0.
-    Returns bool (z,): the points that stay. Ends: each round leaves one out. Capacity: each pair
-    stands twice in `others`.
+
+@kernel
+def without_sets(starts: Int64s, sets: Int64s, size: int, worth: Floats) -> Flags:
+    """Choose points so that of each set one is left out: again and again the one in most sets, for its worth.
+
+    starts : int64 (n + 1,). sets : int64 (sets · size,), each of points of one person. worth : float64 (z,), above 0.
+    Returns bool (z,): the points that stay. Ends: each round leaves one out. Capacity: each set stands `size` times in
+    `sets_of`.
     """
-    points = starts[-1]
-    bounds = np.zeros(points + 1, dtype=np.int64)
-    for pair in range(len(low)):
-        bounds[low[pair] + 1] += 1
-        bounds[high[pair] + 1] += 1
-    for point in range(points):
+    bounds = np.zeros(starts[-1] + 1, dtype=np.int64)
+    for point in sets:
+        bounds[point + 1] += 1
+    for point in range(starts[-1]):
         bounds[point + 1] += bounds[point]
-    following, others = bounds.copy(), np.empty(2 * len(low), dtype=np.int64)
-    for pair in range(len(low)):
-        others[following[low[pair]]], others[following[high[pair]]] = high[pair], low[pair]
-        following[low[pair]] += 1
-        following[high[pair]] += 1
-    degrees, stays = bounds[1:] - bounds[:-1], np.ones(points, dtype=np.bool_)
+    following, sets_of = bounds.copy(), np.empty(len(sets), dtype=np.int64)
+    for place in range(len(sets)):
+        sets_of[following[sets[place]]] = place // max(size, 1)
+        following[sets[place]] += 1
+    degrees, stays = bounds[1:] - bounds[:-1], np.ones(starts[-1], dtype=np.bool_)
+    is_hit = np.zeros(len(sets), dtype=np.bool_)
     for person in range(len(starts) - 1):
         worst = int64(0)
         while worst >= 0:
@@ -289,27 +404,30 @@ def without_pairs(starts: Int64s, low: Int64s, high: Int64s, worth: Floats) -> F
                 if degrees[point] > 0 and (worst < 0 or degrees[point] * worth[worst] > degrees[worst] * worth[point]):
                     worst = point
             if worst >= 0:
-                stays[worst], degrees[worst] = False, 0
+                stays[worst] = False
                 for place in range(bounds[worst], bounds[worst + 1]):
-                    if degrees[others[place]] > 0:
-                        degrees[others[place]] -= 1
+                    if not is_hit[sets_of[place]]:
+                        is_hit[sets_of[place]] = True
+                        for point in sets[sets_of[place] * size : (sets_of[place] + 1) * size]:
+                            degrees[point] -= 1
     return stays
 
 
 @kernel
-def fewest_left_out(starts: Int64s, low: Int64s, high: Int64s, worth: Floats) -> Floats:
-    """Return for each person a worth that must be left out at least, so that no pair stays; float64 (n,).
+def fewest_left_out(starts: Int64s, sets: Int64s, size: int, worth: Floats) -> Floats:
+    """Return for each person a worth that must be left out at least, so that no set stays; float64 (n,).
 
-    Pairs that share no point are taken greedily; of each the point of less worth must go.
+    Sets that share no point are taken greedily; of each a point of least worth must go. Capacity: `size` divides.
     """
     of_point, taken = np.zeros(starts[-1], dtype=np.int64), np.zeros(starts[-1], dtype=np.bool_)
     for person in range(len(starts) - 1):
         of_point[starts[person] : starts[person + 1]] = person
     found = np.zeros(len(starts) - 1)
-    for pair in range(len(low)):
-        if not taken[low[pair]] and not taken[high[pair]]:
-            taken[low[pair]], taken[high[pair]] = True, True
-            found[of_point[low[pair]]] += min(worth[low[pair]], worth[high[pair]])
+    for number in range(len(sets) // max(size, 1)):
+        points = sets[number * size : (number + 1) * size]
+        if not taken[points].any():
+            taken[points] = True
+            found[of_point[points[0]]] += worth[points].min()
     return found
 
 

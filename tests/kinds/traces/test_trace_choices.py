@@ -14,9 +14,9 @@ import pytest
 
 from naive import traces as naive
 from sfumato.errors import UnsatisfiableError
-from sfumato.kernels.traces import Demand, count_known, grow_traces, rare_pairs
+from sfumato.kernels.traces import Demand, count_known, grow_traces
 from sfumato.kinds.traces.check import trace_rows
-from sfumato.kinds.traces.make import PointTable
+from sfumato.kinds.traces.make import PointTable, minimal_sets
 from sfumato.traces import TraceGrain, TracePrivacy, Traces, anonymize_traces, read_traces
 
 
@@ -64,18 +64,31 @@ def test_whatever_stays_holds_every_demand(block: int) -> None:
                     assert not naive.is_private(more, values, k, known)
 
 
-@pytest.mark.parametrize("block", range(4))
-def test_rare_doublets_and_pairs_are_the_minimal_violations(block: int) -> None:
-    for seed in range(50):
-        traces, values = drawn(random.Random(1000 * block + seed))
-        k = 2 + seed % 2
+@pytest.mark.parametrize("known", [1, 2, 3, 4])
+def test_the_minimal_violations_are_those_of_looking_at_every_set(known: int) -> None:
+    """Each of them is listed once for everybody who has it; without a demand on values, and with one."""
+    several = 0
+    for seed in range(60):
+        draw = random.Random(1000 * known + seed)
+        traces, values = drawn(draw)
+        k, share = 2 + seed % 4 // 2, (1.0, 0.5, 0.75)[seed % 3]
+        if seed % 2:
+            # One person has L doublets, of which enough have all but one, whichever.
+            whole = frozenset(range(known))
+            traces += [whole, *(whole - {item} for item in range(known) for _ in range(k) if known > 1)]
+            values += [frozenset(draw.sample(range(3), 1)) for _ in traces[len(values) :]]
         rows = numbered(traces, values)
-        support = np.diff(rows.bounds)
-        single = {frozenset({item}) for item in range(6) if 0 < support[item] < k}
-        low, high = rare_pairs(rows, needs_of(traces, k), np.ones(len(traces), dtype=np.bool_), 10**6)
-        pairs = {frozenset(pair) for pair in zip(rows.items[low].tolist(), rows.items[high].tolist(), strict=True)}
-        minimal = single | {pair for pair in pairs if not any(one < pair for one in single)}
-        assert minimal == naive.minimal_violations(traces, values, k, 2)
+        demand = Demand(k, known, TracePrivacy(k, known, share).most(len(traces)), 4, needs_of(traces, k))
+        owner = np.repeat(np.arange(len(traces)), np.diff(rows.starts))
+        sets = [points for of_size in minimal_sets(rows, demand) for points in of_size]
+        assert all(len({*owner[points]}) == 1 for points in sets)
+        found = [(owner[points[0]], frozenset(rows.items[points].tolist())) for points in sets]
+        minimal = naive.minimal_violations(traces, values, k, known, Fraction(share))
+        assert sorted(found, key=repr) == sorted(
+            ((person, one) for one in minimal for person, trace in enumerate(traces) if one <= trace), key=repr
+        )
+        several += any(len(one) == known for one in minimal)
+    assert several > 9
 
 
 def test_no_combination_is_counted_twice_or_left() -> None:
@@ -87,11 +100,12 @@ def test_no_combination_is_counted_twice_or_left() -> None:
     assert counted == [sum(len(each) == size for each in known) for size in range(1, 5)]
 
 
-def tiny(draw: random.Random) -> Traces:
+def tiny(draw: random.Random, most: int) -> Traces:
+    people, points = (4, 2) if most < 3 else (3, 3)
     rows = [
         (person, place, f"2026-03-02T{hour:02d}:00")
-        for person in range(4)
-        for place, hour in {(draw.choice("abb"), draw.choice((0, 0, 12))) for _ in range(2)}
+        for person in range(people)
+        for place, hour in {(draw.choice("abb"), draw.choice((0, 0, 12))) for _ in range(points)}
     ]
     frame = pl.DataFrame(rows, schema=["who", "where", "when"], orient="row")
     return read_traces(frame, person="who", place="where", time="when", zone="UTC", grain=TraceGrain(hours=12))
@@ -120,14 +134,15 @@ def lowest_loss(traces: Traces, k: int, known: int) -> float:
 def test_little_more_is_lost_than_must_be() -> None:
     """Levels are free for each point, also in what the loss is compared with."""
     ratios = []
-    for seed in range(24):
-        traces, known = tiny(random.Random(seed)), 1 + seed % 2
+    for seed in range(36):
+        known = 1 + seed % 3
+        traces = tiny(random.Random(seed), known)
         try:
             release = anonymize_traces(traces, TracePrivacy(2, known), suppression_limit=0.9, seed=1)
         except UnsatisfiableError:
             continue
         best = lowest_loss(traces, 2, known)
         ratios.append(release.loss.mean / best if best else 1.0 + release.loss.mean)
-    assert len(ratios) > 16
+    assert len(ratios) > 24
     assert median(ratios) <= 1.1
     assert min(ratios) >= 1.0

@@ -21,9 +21,10 @@ from sfumato.kernels.traces import (
     coarser_rows,
     fewest_left_out,
     grow_traces,
+    part_keys,
     points_by_doublet,
-    rare_pairs,
-    without_pairs,
+    violating_sets,
+    without_sets,
 )
 from sfumato.kernels.types import Flags
 from sfumato.kinds.traces.check import PublishedTraces, can_count, trace_rows, trace_verification, wishes_hold
@@ -48,8 +49,8 @@ Levels = tuple[int, int]
 """A level of places and one of times."""
 _SAMPLE = 2000
 """People whose losses are bounded before levels are tried."""
-_MOST_PAIRS = 60_000_000
-"""Pairs of points that clash, as many as are looked at."""
+_MOST_SETS = 60_000_000
+"""Sets of points that break a demand, as many as are looked at."""
 _NONE = np.zeros(0, dtype=np.int64)
 _STEPS = 20_000_000
 """Steps that may be taken to lose less than the first choice does."""
@@ -318,23 +319,51 @@ def _grow(rows: TraceRows, demand: Demand, order: NDArray[np.int64], wanted: Fla
         pass
 
 
+def minimal_sets(rows: TraceRows, demand: Demand) -> list[NDArray[np.int64]]:
+    """List the points of people whose doublets break a demand, of which no part does: a table for each size."""
+    everything, everybody = np.ones(len(rows.items), dtype=np.bool_), np.ones(len(rows.starts) - 1, dtype=np.bool_)
+    smaller, found = _NONE, []
+    for size in range(1, demand.known + 1):
+        sets = violating_sets(rows, demand, everything, everybody, size, smaller, _MOST_SETS)
+        found.append(sets.reshape(-1, size))
+        smaller = np.sort(np.append(smaller, part_keys(sets, size))) if size < demand.known else smaller
+    return found
+
+
+def _without_violations(grain: Grain, demand: Demand) -> tuple[Flags, bool]:
+    """Leave points out of combinations of up to L doublets that too few people have; bool (y,), and whether none stays.
+
+    Such sets are looked for by size, among the points that are left: of each, one goes. That makes other doublets
+    rarer, so that it begins anew, L times at most.
+    """
+    rows, stays = grain.rows, np.ones(len(grain.worth), dtype=np.bool_)
+    everybody, people_only = np.ones(len(rows.starts) - 1, dtype=np.bool_), demand._replace(width=1)
+    for _ in range(demand.known):
+        found = 0
+        for size in range(1, demand.known + 1):
+            sets = violating_sets(rows, people_only, stays, everybody, size, _NONE, _MOST_SETS)
+            if len(sets):
+                stays &= without_sets(rows.starts, sets, size, grain.worth)
+            found += len(sets) * (size > 1)
+        if not found:
+            return stays, True
+    return stays, False
+
+
 def kept_points(grain: Grain, demand: Demand) -> Flags:
     """Choose the doublets of people that stay, so that every demand holds; bool (y,).
 
-    First, of doublets that too few people have together, each person keeps those that clash least. They join doublet by
-    doublet, those of most people first, each with as many people as hold together. Then all others may join.
+    First each person leaves out points of minimal sets that too few people have. What is left joins doublet by doublet,
+    those of most people first, each with as many people as hold together. Then all others may join.
     """
-    rows, everyone = grain.rows, np.ones(len(grain.worth), dtype=np.bool_)
-    wanted = everyone
-    if demand.known > 1:
-        asked = np.ones(len(rows.starts) - 1, dtype=np.bool_)
-        low, high = rare_pairs(rows, demand.needs, asked, _MOST_PAIRS)
-        wanted = without_pairs(rows.starts, low, high, grain.worth)
-    alive = np.zeros(len(grain.worth), dtype=np.bool_)
+    rows = grain.rows
+    wanted, holds = _without_violations(grain, demand)
+    stays = wanted if holds and demand.width == 1 else np.zeros(len(wanted), dtype=np.bool_)
+    everyone = np.ones(len(wanted), dtype=np.bool_)
     order = np.argsort(-np.bincount(rows.items[wanted], minlength=len(rows.bounds) - 1), kind="stable")
     for candidates in (wanted, everyone):
-        _grow(rows, demand, order, candidates, alive)
-    return alive
+        _grow(rows, demand, order, candidates, stays)
+    return stays
 
 
 def solve_traces(
@@ -486,14 +515,16 @@ def _floors(grain: Grain, demand: Demand) -> tuple[float, float]:
     asked = np.zeros(people, dtype=np.bool_)
     asked[:: max(1, people // _SAMPLE)] = True
     is_rare = np.diff(rows.bounds)[rows.items] < demand.k
-    pairs = rare_pairs(rows, demand.needs, asked, _MOST_PAIRS) if demand.known > 1 else (_NONE, _NONE)
+    everything = np.ones(len(rows.items), dtype=np.bool_)
+    people_only = demand._replace(width=1)
+    pairs = violating_sets(rows, people_only, everything, asked, 2, _NONE, _MOST_SETS) if demand.known > 1 else _NONE
     owners = np.repeat(np.arange(people), np.diff(rows.starts))
     points = np.bincount(grain.point_of, minlength=len(owners)).astype(np.float64)
     whole = np.bincount(owners, weights=points, minlength=people)[asked].sum()
     found = []
     for worth in (grain.worth, points):
         fair = np.where(is_rare, 0.0, worth)
-        kept = np.bincount(owners, weights=fair, minlength=people) - fewest_left_out(rows.starts, *pairs, fair)
+        kept = np.bincount(owners, weights=fair, minlength=people) - fewest_left_out(rows.starts, pairs, 2, fair)
         found.append(float(1 - kept[asked].sum() / whole))
     return found[0], found[1]
 
