@@ -75,16 +75,6 @@ class FormerStart(TypedDict, total=False):
     accept_gap: bool
 
 
-class FormerTraces(TypedDict, total=False):
-    """Keywords of :func:`sfumato.traces.read_traces` that `place` and :class:`sfumato.traces.TraceGrain` have now."""
-
-    latitude: str | None
-    longitude: str | None
-    cell: float
-    hours: int
-    stay: int | None
-
-
 def warn(former: str, now: str) -> None:
     """Warn whoever calls the library."""
     frame, level = sys._getframe(1), 2

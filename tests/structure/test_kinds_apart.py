@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import sfumato
 from sfumato.release.description import OWN_KINDS
 from structure.measure import Package
 
@@ -36,6 +39,20 @@ def test_the_core_imports_no_kind() -> None:
         if one.module.startswith("sfumato.kinds") and name.split(".")[1] not in ABOVE
     }
     assert found == set()
+
+
+def test_one_line_of_the_core_names_traces() -> None:
+    """Beside it the public address, the kernels, the studio's start page and the demo."""
+    source = Path(sfumato.__file__).parent
+    own = {source / "kinds" / "traces", source / "kernels", source / "cli", source / "traces.py"}
+    lines = [
+        line.strip()
+        for path in sorted(source.rglob("*.py"))
+        if not own & {path, *path.parents}
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if re.search(r"[\"'.]traces\b|\bTrace[A-Z]", line)
+    ]
+    assert lines == ['"traces": "sfumato.kinds.traces.check:TRACES",']
 
 
 def test_every_kind_has_a_checker_that_the_registry_names() -> None:

@@ -44,6 +44,7 @@ from sfumato.published import Published, PublishedTable
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.people import limits_of_people
 from sfumato.published.protocol import roles_of
+from sfumato.registry import OWN_KINDS
 from sfumato.release.agreement import PublishedPolicy
 from sfumato.release.anonymize import population_of
 from sfumato.release.description import Description, build_model, versions
@@ -858,27 +859,6 @@ QUESTIONS = {
     ),
 }
 
-_LACKING = {
-    ("sets", "inference"): "no attack of this program guesses items that are not known; a learner trained on the sets "
-    "would",
-    ("traces", "inference"): "no attack of this program guesses where else somebody was; verify counts which share of "
-    "those who fit has a sensitive value",
-    ("private-marginals", "singling out"): "no row is of a person; the noise bounds what any attack tells of one",
-    (
-        "private-marginals",
-        "inference",
-    ): "the noise bounds what any attack tells of one person; what holds for everybody is what the counts are for",
-}
-"""Why this program has no attack for a question of a kind."""
-_ONE = {
-    "sets": "releases of sets are not joined with others",
-    "ratings": "releases of ratings are not joined with others",
-    "traces": "releases of traces are not joined with others",
-    "private-marginals": "the ledger adds up what all releases of one data set spend; nothing else is joined",
-    "private-sample": "the ledger adds up what all releases of one data set spend; nothing else is joined",
-}
-"""Why nothing is joined with a release of a kind."""
-
 
 def answers_content(content: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Answer the three questions from what a report found.
@@ -986,7 +966,7 @@ def _not_played(
 ) -> str:
     """Say why nothing was played, and what would play it."""
     kind = content["kind"]["name"]
-    reason = _LACKING.get((kind, name)) or (_ONE.get(kind) if name == "linkability" else None)
+    reason = OWN_KINDS[kind].unplayed.get(name) if kind in OWN_KINDS else None
     if reason is not None:
         return f"Not played: {reason}."
     if content["records"]["original"] is None:

@@ -56,23 +56,6 @@ from sfumato.table.schema import Kind
 from sfumato.table.table import Table
 from sfumato.table.writing import sha256_of
 
-_MEANINGS = {
-    "sets": "a set of items for each person, in random order; items are made coarser or left out",
-    "ratings": "what people rated, a record for each person in random order; ratings are moved or left out",
-    "traces": "where people were and when, a trace for each person in random order; places and times are made coarser, "
-    "and points are left out",
-    "private-marginals": "counts of people with noise, and perhaps records that were drawn from them",
-    "private-sample": "generalized records of a random sample of the people; groups that are too small are left out",
-}
-_PROMISES = {
-    "km-anonymity": "Whoever knows {m} items of a person, or fewer, finds {k} records at least that hold them.",
-    "rating-anonymity": "Whoever knows, to within {epsilon:g}, how a person rated finds {k} records at least that fit.",
-    "trace-privacy": "Whoever knows {l} published points of a person, or fewer, finds {k} people at least with them.",
-    "differential-privacy": "Whether any one person is in the table changes no odds by more than e^{epsilon:g}.",
-}
-_NUMBERS = ("record", "trace", "count", "noisy")
-"""Columns that number records or count people."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OwnSubject:
@@ -122,9 +105,7 @@ def own_content(subject: OwnSubject, original: Any, wishes: ReportOptions) -> di
     found = _found(subject, original, said, wishes)
     built = [build_own_model(kind.model, entry) for entry in subject.description.models]
     words = {
-        model.name: _PROMISES[model.name].format(**model.parameters())
-        for model in built
-        if model is not None and model.name in _PROMISES
+        model.name: kind.promise.format(**model.parameters()) for model in built if model is not None and kind.promise
     }
     stated = (
         said
@@ -137,7 +118,7 @@ def own_content(subject: OwnSubject, original: Any, wishes: ReportOptions) -> di
         "made": datetime.now(UTC).date().isoformat(),
         "purpose": stated.get("purpose"),
         "recipient": stated.get("recipient"),
-        "kind": {"name": kind.name, "meaning": _MEANINGS.get(kind.name, kind.name)},
+        "kind": {"name": kind.name, "meaning": kind.meaning or kind.name},
         "records": {"original": None if found is None else found.original, "published": subject.verification.records},
         "columns": _columns(subject),
         "others": None,
@@ -196,8 +177,13 @@ def _columns(subject: OwnSubject) -> list[dict[str, Any]]:
     """List what is published; a column that numbers records is none."""
     sensitive = getattr(subject.published, "sensitive", ())
     hidden = {sensitive} if isinstance(sensitive, str) else {*(sensitive if isinstance(sensitive, tuple) else ())}
-    names = [name for entry in subject.description.facts.values() for name in entry.columns if name not in _NUMBERS]
-    treatment = _MEANINGS.get(subject.kind.name, "").rpartition("; ")[2]
+    names = [
+        name
+        for entry in subject.description.facts.values()
+        for name in entry.columns
+        if name not in subject.kind.tallies
+    ]
+    treatment = subject.kind.meaning.rpartition("; ")[2]
     return [
         {
             "name": name,

@@ -188,8 +188,8 @@ def report(
         series: then `original` are the files of those who came with each release, in order; where people also leave,
         of everybody in each.
     original
-        The table it was made from; of sets, ratings, traces and private releases its file. Without it, the report says
-        nothing about risk before, attacks, and loss.
+        The table it was made from; of other kinds its file. Without it, the report says nothing about risk before,
+        attacks, and loss.
     schema
         The roles of the columns, where `original` is a file or a frame that was not read yet.
     policy

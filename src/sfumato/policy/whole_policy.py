@@ -70,7 +70,7 @@ class WholePolicy(PolicyPart):
 
 
 class LaidOutPolicy(WholePolicy):
-    """What policies of ratings, sets and traces share: how a file is laid out, of which blanks are always dropped."""
+    """What policies of kinds with rows of people share: how a file is laid out, of which blanks are always dropped."""
 
     blanks: ClassVar[str]
     """Around what there may be blanks."""

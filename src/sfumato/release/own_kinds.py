@@ -87,6 +87,10 @@ class OwnKind(ABC, Generic[Structure, Shown]):
     records may be left out, so that it is said that nobody can see how many were. `evidence`: where the function stands
     that finds what the steward's evidence says of it, as ``module:name``; `release`: where the class of releases is;
     `population`: where the function is that reads one, by the path of a policy. Who has one recounts with it, too.
+    `pictures`: where the function is that draws the published tables, SVG by title.
+
+    For the evidence: `meaning`, what a release holds and, after a semicolon, what was done; `promise`, what a model
+    says with its parameters; `unplayed`, why no attack answers a question; `tallies`, columns that number people.
     """
 
     name: ClassVar[str]
@@ -97,6 +101,11 @@ class OwnKind(ABC, Generic[Structure, Shown]):
     evidence: ClassVar[str] = ""
     release: ClassVar[str] = ""
     population: ClassVar[str] = ""
+    pictures: ClassVar[str] = ""
+    meaning: ClassVar[str] = ""
+    promise: ClassVar[str] = ""
+    unplayed: ClassVar[Mapping[str, str]] = {}
+    tallies: ClassVar[frozenset[str]] = frozenset()
 
     @abstractmethod
     def read_structure(self, content: Mapping[str, Any]) -> Structure:
@@ -248,7 +257,7 @@ class OwnRelease(ABC):
 
 
 class ChangedRelease(OwnRelease):
-    """Ratings, sets or traces, of which something was left out or made coarser so that a model holds."""
+    """Rows of people, of which something was left out or made coarser so that a model holds."""
 
     limits: ClassVar[tuple[str, ...]]
     """What such a release does not hide."""

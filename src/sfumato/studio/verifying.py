@@ -29,9 +29,6 @@ from sfumato.studio.serve import browser_at, listening_socket, say_at_terminal, 
 from sfumato.table.databases.address import is_database
 from sfumato.whole_files import read_regular_text
 
-PICTURES = {"traces": "sfumato.kinds.traces.forms:pictures"}
-"""Kind → what draws its published tables: SVG by title."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Shown:
@@ -58,7 +55,8 @@ class _Shown:
     @property
     def pictures(self) -> dict[str, str]:
         """Draw what can be drawn of the published tables."""
-        return loaded(PICTURES[self.kind])(self.tables) if self.kind in PICTURES else {}
+        place = "" if self.has_records else OWN_KINDS[self.kind].pictures
+        return loaded(place)(self.tables) if place else {}
 
 
 def _limits_of(release: Path) -> list[str]:

@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 
 from sfumato.errors import VerificationError
 from sfumato.kinds.private.check import (
+    LEDGER,
     MOST_CELLS,
     NOISY,
+    PROMISE,
     Declared,
     Domain,
     Mechanism,
@@ -374,6 +376,15 @@ class NoisyCounts(OwnKind[CountStructure, PrivateMarginals]):
     model = DifferentialPrivacy
     evidence = "sfumato.kinds.private.measure:evidence_of_counts"
     release = "sfumato.kinds.noisy_counts.release:PrivateRelease"
+    meaning = "counts of people with noise, and perhaps records that were drawn from them"
+    promise = PROMISE
+    unplayed: ClassVar = {
+        "singling out": "no row is of a person; the noise bounds what any attack tells of one",
+        "linkability": LEDGER,
+        "inference": "the noise bounds what any attack tells of one person; what holds for everybody is what the "
+        "counts are for",
+    }
+    tallies = frozenset({COUNT, NOISY})
     numbers: ClassVar = {NOISY: pl.Int64, COUNT: pl.Float64}
 
     def read_structure(self, content: Mapping[str, Any]) -> CountStructure:

@@ -20,6 +20,9 @@ from sfumato.release.description import build_own_model, listed_names
 
 NOISY = "noisy"
 """Column of counts with noise, as they were drawn; ``count`` has those that were fitted to each other."""
+PROMISE = "Whether any one person is in the table changes no odds by more than e^{epsilon:g}."
+LEDGER = "the ledger adds up what all releases of one data set spend; nothing else is joined"
+"""What the evidence says of such releases: the promise, and why they are not joined."""
 MOST_CELLS = 2_000_000
 """Cells of a marginal, and of a joint distribution that several of them ask for."""
 

@@ -10,12 +10,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
 from sfumato.errors import PolicyError, VerificationError
-from sfumato.kinds.private.check import Declared, Domain, SeriesSpent, read_declared, role_differences, series_checks
+from sfumato.kinds.private.check import (
+    LEDGER,
+    PROMISE,
+    Declared,
+    Domain,
+    SeriesSpent,
+    read_declared,
+    role_differences,
+    series_checks,
+)
 from sfumato.models.of_kinds import DifferentialPrivacy
 from sfumato.models.protocol import Check, Outcome, promise_words
 from sfumato.numbers import counted
@@ -319,6 +328,9 @@ class PrivateSamples(OwnKind[SampleStructure, PrivateSample]):
     model = DifferentialPrivacy
     evidence = "sfumato.kinds.private.measure:evidence_of_sample"
     release = "sfumato.kinds.private_sample.release:PrivateSampleRelease"
+    meaning = "generalized records of a random sample of the people; groups that are too small are left out"
+    promise = PROMISE
+    unplayed: ClassVar = {"linkability": LEDGER}
 
     def read_structure(self, content: Mapping[str, Any]) -> SampleStructure:
         """Read what was declared, the levels, and what was spent."""

@@ -449,6 +449,13 @@ class SetKind(OwnKind[SetStructure, PublishedSets]):
     suppresses = True
     evidence = "sfumato.kinds.sets.attack:evidence"
     release = "sfumato.kinds.sets.release:SetRelease"
+    meaning = "a set of items for each person, in random order; items are made coarser or left out"
+    promise = "Whoever knows {m} items of a person, or fewer, finds {k} records at least that hold them."
+    unplayed: ClassVar = {
+        "inference": "no attack of this program guesses items that are not known; a learner trained on the sets would",
+        "linkability": "releases of sets are not joined with others",
+    }
+    tallies = frozenset({RECORD})
 
     def read_structure(self, content: Mapping[str, Any]) -> SetStructure:
         """Read how many records there are, the columns beside the sets, and the coarser items."""

@@ -433,6 +433,18 @@ class TraceKind(OwnKind[TraceStructure, PublishedTraces]):
     evidence = "sfumato.kinds.traces.attack:evidence"
     population = "sfumato.kinds.traces.population:read_trace_population"
     release = "sfumato.kinds.traces.release:TraceRelease"
+    pictures = "sfumato.kinds.traces.forms:pictures"
+    meaning = (
+        "where people were and when, a trace for each person in random order; places and times are made coarser, and "
+        "points are left out"
+    )
+    promise = "Whoever knows {l} published points of a person, or fewer, finds {k} people at least with them."
+    unplayed: ClassVar = {
+        "inference": "no attack of this program guesses where else somebody was; verify counts which share of "
+        "those who fit has a sensitive value",
+        "linkability": "releases of traces are not joined with others",
+    }
+    tallies = frozenset({TRACE})
 
     def read_structure(self, content: Mapping[str, Any]) -> TraceStructure:
         """Read how many people there are, and how places and times are written."""

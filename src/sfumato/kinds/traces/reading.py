@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any, TypedDict, Unpack
 from zoneinfo import ZoneInfo, available_timezones
 
 import numpy as np
@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, SfumatoError, raise_all, said_of
-from sfumato.former import FormerTraces, refuse_others, warn
+from sfumato.former import refuse_others, warn
 from sfumato.hierarchy.tree import HierarchySpecification
 from sfumato.kernels.ratings.rows import number_by_appearance
 from sfumato.kinds.traces.grain import LARGEST, SMALLEST, WIDTHS, Axis, Leaves, code_axis, grid_axis, time_axis
@@ -33,6 +33,16 @@ _STAMP = (
 )
 _MONDAY = 4 * 24
 """Hours from the first of January 1970 to the Monday that hours are counted from."""
+
+
+class FormerTraces(TypedDict, total=False):
+    """Keywords of :func:`sfumato.traces.read_traces` that `place` and :class:`sfumato.traces.TraceGrain` have now."""
+
+    latitude: str | None
+    longitude: str | None
+    cell: float
+    hours: int
+    stay: int | None
 
 
 @dataclass(frozen=True)
