@@ -171,7 +171,18 @@ def test_drawn_alone_promises_nothing(tmp_path: Path) -> None:
     found = sf.verify(tmp_path / "r")
     assert not found.ok
     assert [str(check) for check in found.checks if "not promised" in str(check)]
-    assert json.loads((tmp_path / "r" / "release.json").read_text())["models"] == []
+    content = json.loads((tmp_path / "r" / "release.json").read_text())
+    assert content["models"] == []
+    # k of classes that nobody sees is never recounted, and no reason to refuse the rest.
+    unseen = [check for check in found.checks if "of the classes" in check.promise]
+    assert [str(check).split(" (values")[0] for check in unseen] == [
+        "not verifiable from the release: k-anonymity (k=4) of the classes"
+    ]
+    for damage in ("k-anonymity", [["k-anonymity"]], [{"k": 4}], [{"name": 4}]):
+        content["structure"]["classes"] = damage
+        (tmp_path / "r" / "release.json").write_text(json.dumps(content))
+        with pytest.raises((sf.InputError, sf.VerificationError), match=r"randomized table|damaged"):
+            sf.verify(tmp_path / "r")
     refused = CliRunner().invoke(app, [*words, "--overwrite", "--engine", "disk"])
     assert refused.exit_code == 2
     assert "writes labels alone" in refused.output

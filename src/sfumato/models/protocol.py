@@ -314,8 +314,14 @@ def unknown_original(promise: str) -> Check:
 
 def promise_words(model: _Promised) -> str:
     """Name a model with its parameters, e.g. ``"k-anonymity (k=5)"``."""
-    parameters = ", ".join(f"{name}={_word(value)}" for name, value in model.parameters().items() if value is not None)
-    return f"{model.name} ({parameters})" if parameters else model.name
+    return entry_words({"name": model.name, **model.parameters()})
+
+
+def entry_words(entry: Mapping[str, object]) -> str:
+    """Name a model that is described by its name and parameters, as :func:`promise_words` names one."""
+    known = ((name, value) for name, value in entry.items() if name != "name" and value is not None)
+    parameters = ", ".join(f"{name}={_word(value)}" for name, value in known)
+    return f"{entry['name']} ({parameters})" if parameters else str(entry["name"])
 
 
 def _word(value: object) -> str:

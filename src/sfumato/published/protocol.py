@@ -308,6 +308,8 @@ class RandomizedTable:
     sensitive: tuple[str, ...]
     # records of the original that each row stands for, 1 or above; more than 1 where rows are a sample
     weight: float = 1.0
+    # models, by name and parameters, of the classes inside which values were drawn, where these are not published
+    classes: tuple[Mapping[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
         """Check that the table has the named columns, each in one role."""
@@ -328,16 +330,26 @@ class RandomizedTable:
     def structure(self) -> dict[str, Any]:
         """Return the roles of the columns, and what a row stands for."""
         roles = {"quasi_identifying": list(self.quasi_identifying), "sensitive": list(self.sensitive)}
-        return {**roles, "weight": self.weight}
+        classes = {"classes": [dict(entry) for entry in self.classes]} if self.classes else {}
+        return {**roles, "weight": self.weight, **classes}
 
     @classmethod
     def assemble(cls, tables: Mapping[str, pl.DataFrame], structure: Mapping[str, Any]) -> Self:
         """Rebuild the value from what was written."""
         try:
             names = structure_names(structure, "quasi_identifying"), structure_names(structure, "sensitive")
+            classes = _models_of(structure.get("classes", []))
         except ValueError as error:
             raise InputError(f"randomized table: {error}") from None
-        return cls(tables["data"], *names, structure.get("weight", 1.0))
+        return cls(tables["data"], *names, structure.get("weight", 1.0), classes)
+
+
+def _models_of(entries: object) -> tuple[Mapping[str, Any], ...]:
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) and entry.get("name") for entry in entries):
+        raise ValueError("classes is not a list of models")
+    for entry in entries:
+        structure_text(entry, "name")
+    return tuple(entries)
 
 
 def _is_weight(weight: object) -> bool:

@@ -186,7 +186,8 @@ def draw_release(release: Release, domain: Domain | None, seed: int | None) -> R
     frame = cells_frame(opened, "drawn", seed)
     # The order of the labels is not kept: somebody may hold both.
     frame = frame[permutation(frame.height, another(seed, _DRAWS + 1))]
-    published = RandomizedTable(frame, opened.quasi_identifying, opened.sensitive)
+    names = opened.quasi_identifying, opened.sensitive
+    published = RandomizedTable(frame, *names, classes=release.description.models)
     structure = published.structure
     description = replace(release.description, kind=published.kind, structure=structure, models=())
     verification = recount(published, [], description.attributes(), None, None)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.models.protocol import Check, Outcome, PrivacyModel, promise_words
+from sfumato.models.protocol import Check, Outcome, PrivacyModel, entry_words, promise_words
 from sfumato.published import (
     BucketizedTables,
     MarginalTables,
@@ -35,6 +35,9 @@ UNPROTECTED = Check(
     "any privacy model", Outcome.ABSENT, detail="how well people are hidden has to be measured by attacks"
 )
 """What is said of a release of a kind that promises nothing."""
+
+CLASSES_UNSEEN = "values were drawn inside classes that are not published; the steward attests it"
+"""What is said of a model of classes of which one value each was drawn, and nothing else published."""
 
 Recount = Callable[[Any, Sequence[PrivacyModel], Mapping[str, Attribute]], Verification]
 """From tables, promised models and the sensitive attributes (kinds, hierarchies) to the outcome of every promise."""
@@ -117,7 +120,12 @@ def _marginals(
 def _rows(
     published: RandomizedTable, models: Sequence[PrivacyModel], sensitive: Mapping[str, Attribute]
 ) -> Verification:
-    return _undecided(models, published.data.height, "no model can be recounted from randomized values")
+    found = _undecided(models, published.data.height, "no model can be recounted from randomized values")
+    drawn = (
+        Check(f"{entry_words(entry)} of the classes", Outcome.UNDECIDABLE, detail=CLASSES_UNSEEN, required=False)
+        for entry in published.classes
+    )
+    return replace(found, checks=(*found.checks, *drawn))
 
 
 def _nothing(published: Published, models: Sequence[PrivacyModel], sensitive: Mapping[str, Attribute]) -> Verification:
