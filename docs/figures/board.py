@@ -1,0 +1,57 @@
+"""Draws our releases beside published methods on the public benchmark: marginals kept beside unique records matched.
+
+``python docs/figures/board.py`` reads ``board.csv``, which ``python -m benchmarks.board`` measures, writes
+``board.svg``, and prints the table of the page.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from sfumato.drawing import COLOURS, Drawing, canvas
+
+HERE = Path(__file__).parent
+UNIQUE = 14_918
+"""Records of the target that are unique on the ten features."""
+
+PUBLISHED = (
+    ("random changes (PRAM, sdcMicro)", 986, 10_160, 0.51),
+    ("local suppression, k = 6 (sdcMicro)", 907, 7_073, 0.88),
+    ("generative model, DP (Sarus), ε = 10", 947, 2_087, 0.45),
+    ("graphical model, DP (MST, smartnoise), ε = 1", 958, None, None),
+)
+"""Kind, k-marginal score, unique records matched, slope: reports published with the archive, same ten features."""
+
+
+def main() -> None:
+    """Write the drawing, and print the table."""
+    own = [
+        (row["release"].replace("epsilon", "ε ="), row["k_marginal"], row["matched"], row["slope"])
+        for row in pl.read_csv(HERE / "board.csv").to_dicts()
+    ]
+    figure, axes = canvas("unique records that occur in the release (%)", "k-marginal score (1,000: the same)")
+    lines = ["| release | k-marginal | unique records matched | slope (0.63 before) |", "|---|---|---|---|"]
+    for ours, rows in ((True, own), (False, PUBLISHED)):
+        for name, score, matched, slope in rows:
+            share = None if matched is None else 100 * matched / UNIQUE
+            lines.append(
+                f"| {f'**{name}**' if ours else name} | {score} | {'–' if share is None else f'{share:.1f} %'} "
+                f"| {'–' if slope is None else f'{abs(slope):.2f}'} |"
+            )
+            if share is None:
+                axes.axhline(score, color=COLOURS[1], linestyle=":", linewidth=1)
+            else:
+                axes.plot(share, score, "o" if ours else "s", color=COLOURS[0 if ours else 1])
+            place = (62 if share is None or share > 50 else share + 1.2, score)
+            above = {"private sample, ε = 1": -9, "slices, l = 2": 6, "random changes (PRAM, sdcMicro)": 8}.get(name, 0)
+            axes.annotate(name, place, xytext=(0, above), textcoords="offset points", fontsize="x-small", va="center",
+                          ha="right" if share is not None and share > 50 else "center" if share is None else "left")  # fmt: skip
+    axes.set_xlim(-1, 80)
+    Drawing(figure).save(HERE / "board.svg").chmod(0o644)
+    print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()
