@@ -126,12 +126,12 @@ def test_drawing_without_matplotlib(tmp_path, monkeypatch):
 def test_mistakes_are_told_together():
     with pytest.raises(PolicyError) as raised:
         sf.reproduce("socer", seed=-1, quick="yes")  # type: ignore[arg-type]
-    assert "soccer, caat, slicing, ratings, similarity" in str(raised.value)
+    assert "soccer, caat, slicing, ratings, similarity, rings" in str(raised.value)
     assert len(raised.value.problems) == 3
 
 
 def test_every_paper_is_there():
-    assert list(PAPERS) == ["soccer", "caat", "slicing", "ratings", "similarity"]
+    assert list(PAPERS) == ["soccer", "caat", "slicing", "ratings", "similarity", "rings"]
 
 
 def test_soccer_is_repeatable_on_any_number_of_threads():
@@ -157,7 +157,7 @@ def test_ratings_without_the_films(tmp_path):
 
 
 @DATA
-@pytest.mark.parametrize("paper", ["similarity", slow("caat"), slow("slicing")])
+@pytest.mark.parametrize("paper", ["similarity", "rings", slow("caat"), slow("slicing")])
 def test_papers_on_adult(paper):
     found = sf.reproduce(paper, quick=True)
     assert "Adult (UCI; as published)" in found.data[0]

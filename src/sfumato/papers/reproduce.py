@@ -19,6 +19,7 @@ PAPERS: Mapping[str, Callable[[Setting], Reproduction]] = Registry(
         "slicing": "sfumato.papers.slicing:slicing",
         "ratings": "sfumato.papers.ratings:ratings",
         "similarity": "sfumato.papers.similarity:similarity",
+        "rings": "sfumato.papers.rings:rings",
     }
 )
 """The papers that can be reproduced, by name."""
@@ -38,7 +39,7 @@ def reproduce(
     Parameters
     ----------
     paper
-        ``"soccer"``, ``"caat"``, ``"slicing"``, ``"ratings"`` or ``"similarity"``.
+        ``"soccer"``, ``"caat"``, ``"slicing"``, ``"ratings"``, ``"similarity"`` or ``"rings"``.
     data
         Folder of public tables; None reads ``SFUMATO_DATA``. If that is not set either, Adult is fetched from its
         publisher, checked and kept. Tables that are not public have synthetic stand-ins, which are labelled as such.
