@@ -18,8 +18,9 @@ import pytest
 import sfumato as sf
 from sfumato import drawing
 from sfumato.evidence import content as page
-from sfumato.evidence.content import KINDS, SECTIONS, promise_in_words
+from sfumato.evidence.content import KINDS, promise_in_words
 from sfumato.evidence.release_report import doubts_of, summary_of
+from sfumato.evidence.standards import SECTIONS
 from sfumato.evidence.subgroups import starred_shares, suppressed_subgroups
 from sfumato.models import MODELS as KNOWN
 from sfumato.published import KINDS as KNOWN_KINDS

@@ -67,7 +67,7 @@ def test_rings_and_classes_by_plain_loops(seed):
     for number in range(class_of.max() + 1):
         members = np.flatnonzero(class_of == number)
         ring = rings.ring_of(members, points, sizes)
-        rows = rings.rows_of(ring, k)
+        rows = rings.covered_rows(ring, k)
         assert sorted(ring) == sorted(members)
         assert all(len({*row}) == k for row in rows)
         assert {person: int((rows == person).sum()) for person in ring} == dict.fromkeys(ring, k)
@@ -87,5 +87,5 @@ def test_all_different_values_tell_everything_and_equal_ones_nothing():
 
 def test_rows_alike_are_counted():
     points = np.array([[0.0], [0.0], [0.5], [1.0]])
-    assert rings.fewest_alike(points[rings.rows_of(np.arange(4), 4)], (0,)) == 4
-    assert rings.fewest_alike(points[rings.rows_of(np.arange(4), 2)], (0,)) == 1
+    assert rings.fewest_alike(points[rings.covered_rows(np.arange(4), 4)], (0,)) == 4
+    assert rings.fewest_alike(points[rings.covered_rows(np.arange(4), 2)], (0,)) == 1

@@ -486,11 +486,9 @@ def nothing_assigned(height: int, patterns: Patterns) -> Assigned:
 
 
 def _compatible_records(distinct: DistinctRows, patterns: Patterns) -> StarAssignment:
-    """Find few stars after which every record is compatible with k records.
-
-    A starred record serves all members of its group. Groups where few stars satisfy many come first; k − 1 records of
-    nothing but stars serve everybody, where that is cheaper. Cost O(z k) for z memberships.
-    """
+    """Find few stars after which every record is compatible with k records."""
+    # A starred record serves all members of its group. Groups where few stars satisfy many come first; k − 1 records of
+    # nothing but stars serve everybody, where that is cheaper. Cost O(z k) for z memberships.
     last = int(np.searchsorted(patterns.choices.pattern_of, len(patterns.starred) - 1))
     return min((_found(distinct, patterns, first) for first in (0, last)), key=lambda found: found.cost)
 
@@ -504,12 +502,10 @@ def _found(distinct: DistinctRows, patterns: Patterns, first: int) -> StarAssign
 
 
 def _shared_combinations(distinct: DistinctRows, patterns: Patterns, found: StarAssignment, m: int) -> StarAssignment:
-    """Find stars after which every combination of up to `m` values that is shown is shown by k records.
-
-    The cheaper of two: the solution `found` for k-anonymity without stars that are not needed, and one that adds stars
-    where combinations are too rare. The bound stars each record for the combinations that are too rare in the original.
-    Cost O(i p s) a sweep for i records, p patterns, s subsets; `found` where these are too many to hold.
-    """
+    """Find stars after which every combination of up to `m` values that is shown is shown by k records."""
+    # The cheaper of two: the solution `found` for k-anonymity without stars that are not needed, and one that adds
+    # stars where combinations are too rare. The bound stars each record for the combinations that are too rare in the
+    # original. Cost O(i p s) a sweep for i records, p patterns, s subsets; `found` where these are too many to hold.
     starrable = patterns.starred[-1]
     free = np.flatnonzero(starrable)
     most = min(m, len(free))
@@ -620,12 +616,10 @@ def _chosen_patterns(counts: NDArray[np.int32], distinct: DistinctRows, seed: in
 
 
 def _choose_patterns(situation: _StarringProblem, chosen: _Chosen) -> _Chosen:
-    """Star further until every class satisfies every model; −1 for those of strata where that is impossible.
-
-    The records of other classes try every pattern in order of cost, and groups that satisfy the models stay. What is
-    left is starred as far as may be, with the cheapest classes that it takes. Cost O(p (n + s)). Two parts of a class
-    that satisfy monotone models do so together.
-    """
+    """Star further until every class satisfies every model; −1 for those of strata where that is impossible."""
+    # The records of other classes try every pattern in order of cost, and groups that satisfy the models stay. What is
+    # left is starred as far as may be, with the cheapest classes that it takes. Cost O(p (n + s)). Two parts of a class
+    # that satisfy monotone models do so together.
     groups = situation.group_of(chosen).astype(np.int64)
     choices = np.where(situation.holding(groups) & (chosen >= 0), chosen, _UNSETTLED).astype(np.int32)
     for pattern in range(len(situation.patterns.starred)):

@@ -274,12 +274,10 @@ def _cut_values(
     smallest: int,
     satisfied: Callable[[int, NDArray[np.int32], int], bool],
 ) -> _PublishedValues:
-    """Cut the values of all attributes, the cut that tells most first, as long as every table stays within the models.
-
-    `satisfied` tells, by the cell of every record, whether all other models hold; `smallest`: records of a cell. A cut
-    that breaks a table now breaks it later, and is tried once. What is cut depends on how often combinations occur, not
-    on their order. Cost O(n) for each cut and each table of its attribute.
-    """
+    """Cut the values of all attributes, the cut that tells most first, as long as every table keeps the models."""
+    # `satisfied` tells, by the cell of every record, whether all other models hold; `smallest`: records of a cell. A
+    # cut that breaks a table now breaks it later, and is tried once. What is cut depends on how often combinations
+    # occur, not on their order. Cost O(n) for each cut and each table of its attribute.
     state = _State(table, sets, smallest, satisfied)
     used = sorted({place for members in sets for place in members})
     queue = [entry for place in used for entry in state.entries(place, _whole(table.attributes[place]), 0)]

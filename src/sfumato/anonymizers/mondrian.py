@@ -197,11 +197,9 @@ class Mondrian(Checked):
         return solutions[0] if len(solutions) == 1 else least_loss_solution(problem.table, solutions)
 
     def _solutions(self, start: FeasibleProblem) -> Iterator[Partition]:
-        """Yield the solution, and others of larger classes where sensitive values have refused many cuts.
-
-        What a cut is thought to lose is then that of classes as small as there are few; judged by what classes really
-        became, other cuts are chosen, and may lose less.
-        """
+        """Yield the solution, and others of larger classes where sensitive values have refused many cuts."""
+        # What a cut is thought to lose is then that of classes as small as there are few; judged by what classes really
+        # became, other cuts are chosen, and may lose less.
         first = self.solve_part(start)
         yield first
         usual = start.problem.table.height / max(1, first.count)
@@ -371,14 +369,12 @@ def _cut_blocks(
     records: Records, space: Space, rules: Any, options: Options, starts: NDArray[np.bool_], made: NDArray[np.int32],
     threads: int,
 ) -> str:  # fmt: skip
-    """Cut every block by the first margin with which all its classes satisfy the rules; returns a note.
-
-    Inside a block, sensitive values are counted for ranges as a whole, which a release shows anyway. Whether a range is
-    cut follows from these counts, the quasi-identifying values, and one margin for the block. So whoever runs the
-    algorithm again learns of the block that smaller margins did not do, and nothing of any single cut (decision record
-    11). Small blocks, and those for which no margin does, are cut where no way to share sensitive values out could
-    break a rule; not at all if a rule compares classes with the whole table.
-    """
+    """Cut every block by the first margin with which all its classes satisfy the rules; returns a note."""
+    # Inside a block, sensitive values are counted for ranges as a whole, which a release shows anyway. Whether a range
+    # is cut follows from these counts, the quasi-identifying values, and one margin for the block. So whoever runs the
+    # algorithm again learns of the block that smaller margins did not do, and nothing of any single cut (decision
+    # record 11). Small blocks, and those for which no margin does, are cut where no way to share sensitive values out
+    # could break a rule; not at all if a rule compares classes with the whole table.
     bounds = [(int(low), int(high)) for low, high in pairwise([*np.flatnonzero(starts), records.height])]
 
     def run(block: tuple[int, int]) -> bool:
@@ -458,12 +454,10 @@ def least_blind_block(smallest: int) -> int:
 
 
 def _regions_of(table: EncodedTable, partition: Partition, cuts: NDArray[np.int64]) -> Regions:
-    """Return what the cuts leave to each class: regions that cover every value of the table's columns together.
-
-    A range between two sides of a cut ends where the hierarchy has its highest border between them, or in the middle of
-    the codes that neither has. A class that mixes missing and present values covers everything. Cost O(n q + c ·
-    depth), without order times the values, memory two bytes for each class and such value.
-    """
+    """Return what the cuts leave to each class: regions that cover every value of the table's columns together."""
+    # A range between two sides of a cut ends where the hierarchy has its highest border between them, or in the middle
+    # of the codes that neither has. A class that mixes missing and present values covers everything. Cost O(n q + c ·
+    # depth), without order times the values, memory two bytes for each class and such value.
     space, attributes = space_of(table.attributes), table.attributes
     tight = np.stack(class_boxes(partition.covered_by, table.codes, partition.count)).astype(np.int64)
     low, high = np.zeros_like(tight[0], dtype=np.int32), np.zeros_like(tight[0], dtype=np.int32)

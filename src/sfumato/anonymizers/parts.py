@@ -120,11 +120,9 @@ def _solved_in_strata(solver: SolvesParts, problem: Problem, names: Sequence[str
 
 
 def _solved_blindly(start: FeasibleProblem, solve: Callable[[FeasibleProblem], Partition], run: RunsParts) -> Partition:
-    """Solve small blocks by the size of classes alone, each by the first size with which all its classes hold.
-
-    Whoever runs the algorithm again learns of a block that smaller sizes did not do, and of no single class why it is
-    as it is. Cuts between blocks are refused as usual: what is told there is told of many.
-    """
+    """Solve small blocks by the size of classes alone, each by the first size with which all its classes hold."""
+    # Whoever runs the algorithm again learns of a block that smaller sizes did not do, and of no single class why it is
+    # as it is. Cuts between blocks are refused as usual: what is told there is told of many.
     height, least = start.problem.table.height, max(2, start.least_size)
     most = max(_BLIND_BLOCK, _CLASSES_MEANT * least)
     blocks = cut_into_blocks(start, most) if height > most else [Block(np.arange(height), start)]

@@ -375,12 +375,10 @@ def _made_hierarchies(attributes: tuple[EncodedAttribute, ...]) -> tuple[str, ..
 
 
 def _climb(grid: CutGrid, limit: int) -> TableCut:
-    """Replace the children of a node by the node, where that costs least loss per gained anonymity.
-
-    The state of least loss among those whose failing cells, suppressed, hold at most `limit`; without a limit the first
-    without any. Gained are the failing cells that there are less, plus 1, weighed again when a merge's turn comes. Cost
-    about O(q · height · m).
-    """
+    """Replace the children of a node by the node, where that costs least loss per gained anonymity."""
+    # The state of least loss among those whose failing cells, suppressed, hold at most `limit`; without a limit the
+    # first without any. Gained are the failing cells that there are less, plus 1, weighed again when a merge's turn
+    # comes. Cost about O(q · height · m).
     forest = _forest_of(grid.layout, grid.space, grid.nodes)
     leaves = np.flatnonzero(forest.children == 0)
     cell_of, count = _cells(grid, _ranges(grid, forest, leaves))

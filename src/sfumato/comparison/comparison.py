@@ -295,11 +295,9 @@ _DOTS = (16.0, 160.0)
 def _draw_frontier(
     axes: Any, rows: pl.DataFrame, risk: str, loss: str, bounds: tuple[list[float], list[float]] | None
 ) -> None:
-    """Draw releases as dots, the larger the longer they took, and the frontier of each method.
-
-    `bounds`: values of k, and what is lost at least. It is drawn for the highest risk alone: that is below 1/k where
-    classes have k records, and an average says nothing about the smallest class.
-    """
+    """Draw releases as dots, the larger the longer they took, and the frontier of each method."""
+    # `bounds`: values of k, and what is lost at least. It is drawn for the highest risk alone: that is below 1/k where
+    # classes have k records, and an average says nothing about the smallest class.
     seconds = np.maximum(rows["seconds"].to_numpy(), 0.001) if "seconds" in rows.columns else None
     for (label,), points in rows.with_row_index("row").group_by(["anonymizer"], maintain_order=True):
         look, own = style_of(str(label)), frontier_of(points, risk, loss)

@@ -27,6 +27,7 @@ from sfumato.evaluation.utility.answers import query_workload
 from sfumato.evaluation.utility.describe import describe
 from sfumato.evaluation.utility.measure import Utility, measure_utility
 from sfumato.evidence.context import Decision, log_in_words
+from sfumato.evidence.standards import annex_section
 from sfumato.evidence.subgroups import (
     CellChanges,
     cell_changes,
@@ -135,7 +136,7 @@ def report_content(subject: ReportedRelease, wishes: ReportOptions) -> dict[str,
         "earlier": _earlier(subject, wishes),
         "limits": report_limits(subject.published, subject.description, subject.policy),
         "files": dict(subject.files),
-        "goes": files_of(subject.release),
+        "goes": recipient_files(subject.release),
         "stays": _stays(subject),
         "versions": versions(),
         "policy": subject.full_policy.to_toml() if subject.full_policy else subject.policy.text or "",
@@ -148,33 +149,6 @@ def decisions_content(wishes: ReportOptions) -> dict[str, Any]:
     """Return what was decided on the way, and what the times of it are worth."""
     found = [decision.to_dict() for decision in wishes.decisions]
     return {"decisions": found, "log": log_in_words(found) if found else ""}
-
-
-SECTIONS = (
-    "published",
-    "files",
-    "promises",
-    "risk",
-    "recipient",
-    "law",
-    "attacks",
-    "lost",
-    "useful",
-    "suppressed",
-    "earlier",
-    "decisions",
-    "review",
-    "limits",
-    "standards",
-    "check",
-    "signed",
-)
-"""The sections of the annex, in their order."""
-
-
-def section(name: str) -> str:
-    """Return the number of a section of the annex, such as ``A3``."""
-    return f"A{1 + SECTIONS.index(name)}"
 
 
 def report_limits(published: Published, description: Description, policy: PublishedPolicy) -> list[str]:
@@ -615,7 +589,7 @@ def render(content: Mapping[str, Any], drawings: Mapping[str, str], page: str = 
         lstrip_blocks=True,
         undefined=jinja.StrictUndefined,
     )
-    environment.globals["section"] = section
+    environment.globals["section"] = annex_section
     environment.filters.update(
         percent=_percent, within=_within, width=_width, figure=_figure, count=_count, told=_text_of
     )
@@ -733,7 +707,7 @@ FILES = {
 """What the files of a release folder hold beside its tables."""
 
 
-def files_of(release: object) -> list[dict[str, str | None]]:
+def recipient_files(release: object) -> list[dict[str, str | None]]:
     """List what goes to the recipient, file by file: name, what it holds, sha256; nothing where there is no folder."""
     if not isinstance(release, str | Path) or not Path(release).is_dir():
         return []

@@ -21,8 +21,8 @@ from sfumato.evidence.content import (
     ReportOptions,
     attacks_content,
     decisions_content,
-    files_of,
     promises_content,
+    recipient_files,
     refuse_broken,
 )
 from sfumato.models.protocol import Outcome
@@ -148,7 +148,7 @@ def own_content(subject: OwnSubject, original: Any, wishes: ReportOptions) -> di
         "published_policy": subject.own.text or "",
         "one_each": None,
         "purpose_figures": None,
-        "goes": files_of(subject.folder),
+        "goes": recipient_files(subject.folder),
         "stays": [{"what": "the original", "name": Path(original).name}] if isinstance(original, str | Path) else [],
         **decisions_content(wishes),
     }

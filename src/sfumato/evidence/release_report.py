@@ -24,18 +24,17 @@ from sfumato.evidence.content import (
     ReportOptions,
     answers_content,
     columns_content,
-    files_of,
     promise_in_words,
+    recipient_files,
     refuse_broken,
     render,
     report_content,
     report_limits,
     result_content,
-    section,
 )
 from sfumato.evidence.context import ESTIMATED, Decision, context_content, law_content, review_content
 from sfumato.evidence.intruder import read_score
-from sfumato.evidence.standards import counts_in_words, standards_content
+from sfumato.evidence.standards import annex_section, counts_in_words, standards_content
 from sfumato.models.protocol import Outcome
 from sfumato.numbers import counted, percent
 from sfumato.policy.parts import Context
@@ -290,7 +289,7 @@ def _series(folder: Release | str | Path, originals: Any, policy: Policy | None)
 def _with_series(content: Mapping[str, Any], series: SeriesSubject) -> dict[str, Any]:
     """Add what all releases tell together to what the last one tells."""
     said = f"This page is about the last of {counted(len(series.releases), 'release')} of a series, all of which hold."
-    found = {**content, "limits": [said, *content["limits"]], "goes": files_of(series.folder)}
+    found = {**content, "limits": [said, *content["limits"]], "goes": recipient_files(series.folder)}
     if content["attacks"] is None:
         return found
     results, unplayed = series.results()
@@ -528,7 +527,7 @@ def _unanswered(standards: Sequence[Mapping[str, Any]], owner: str | None) -> li
     """Say how many questions nobody answers, and who should."""
     asked, left = sum(len(one["questions"]) for one in standards), sum(len(one["open"]) for one in standards)
     who = owner or "Nobody is named who should, nor by when: whoever signs leaves them open."
-    listed = f"Section {section('standards')} of the annex lists each."
+    listed = f"Section {annex_section('standards')} of the annex lists each."
     return [f"Nobody has answered {left:,} of {asked:,} questions of standards. {who} {listed}"] if left else []
 
 

@@ -14,9 +14,35 @@ from string import ascii_lowercase
 from typing import Any, Literal, NamedTuple
 
 from sfumato.errors import PolicyError, raise_all
-from sfumato.evidence.content import section
 from sfumato.numbers import counted, figure, percent
 from sfumato.policy.parts import WAYS, Author, Context
+
+SECTIONS = (
+    "published",
+    "files",
+    "promises",
+    "risk",
+    "recipient",
+    "law",
+    "attacks",
+    "lost",
+    "useful",
+    "suppressed",
+    "earlier",
+    "decisions",
+    "review",
+    "limits",
+    "standards",
+    "check",
+    "signed",
+)
+"""The sections of the annex, in their order."""
+
+
+def annex_section(name: str) -> str:
+    """Return the number of a section of the annex, such as ``A3``."""
+    return f"A{1 + SECTIONS.index(name)}"
+
 
 Status = Literal["answered by the recount", "answered by a person", "not answered"]
 STATUSES: tuple[Status, ...] = ("answered by the recount", "answered by a person", "not answered")
@@ -404,16 +430,16 @@ def _pseudonyms(content: _Content) -> str | None:
 
 def _listing(key: str, what: str, place: str) -> Callable[[_Content], str | None]:
     """Say in which section of the annex something stands, where it does."""
-    return lambda content: f"{what}: section {section(place)}." if content[key] else None
+    return lambda content: f"{what}: section {annex_section(place)}." if content[key] else None
 
 
 def _files(content: _Content) -> str | None:
     recount = "" if content["is_file"] else ", and the command that recounts every promise"
-    return f"A hash of each file{recount}: section {section('check')}." if content["files"] else None
+    return f"A hash of each file{recount}: section {annex_section('check')}." if content["files"] else None
 
 
 def _versions(content: _Content) -> str:
-    return f"Sfumato {content['versions']['sfumato']}; all parts: section {section('check')}."
+    return f"Sfumato {content['versions']['sfumato']}; all parts: section {annex_section('check')}."
 
 
 def _intruder(content: _Content) -> str | None:

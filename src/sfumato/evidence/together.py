@@ -575,11 +575,9 @@ def _patterns(groups: Sequence[_Groups]) -> NDArray[np.int64]:
 
 
 def _bounds(groups: Sequence[_Groups], *, is_known: bool) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Bound every cell of every group, and last those of people who are in the same groups, by all others.
-
-    `is_known`: whether the attacker knows who is in the data, and so how many share their groups. Each: int64 (g, v)
-    twice; values in the order of the first group's, then of the others'.
-    """
+    """Bound every cell of every group, and last those of people who are in the same groups, by all others."""
+    # `is_known`: whether the attacker knows who is in the data, and so how many share their groups. Each: int64 (g, v)
+    # twice; values in the order of the first group's, then of the others'.
     values = list(dict.fromkeys(value for one in groups for value in one.values)) or [None]
     patterns = _patterns(groups)
     sizes = np.bincount(patterns)

@@ -374,11 +374,9 @@ def _renumbered(value_of: NDArray[np.int32], places: NDArray[np.int64] | None) -
 def _on_one_scale(
     sensitive: Mapping[Column, SensitiveCounts], rules: Sequence[Rule], total: int
 ) -> tuple[list[NDArray[np.int64]], int]:
-    """Return the totals of columns so that those compared with add up to one number, and that number.
-
-    Kernels know one size of the table. Declared shares add up to whatever they do: each is multiplied, so that nothing
-    is rounded. Refused where products would be too large for 64 bits.
-    """
+    """Return the totals of columns so that those compared with add up to one number, and that number."""
+    # Kernels know one size of the table. Declared shares add up to whatever they do: each is multiplied, so that
+    # nothing is rounded. Refused where products would be too large for 64 bits.
     compared = {rule.column for rule in rules if TRAITS[rule.code].relative}
     masses = {
         column: int(counts.totals.sum()) if is_fixed(column) else total

@@ -31,11 +31,9 @@ def _equal_distance(counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArra
 
 
 def _ordered_distance(counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the distance over ranks: ``1/(v-1) Σ_i |Σ_{j≤i} (p_j - q_j)|``; float64 (c,).
-
-    Between two values of a class its cumulative share stays level while the table's rises, so that the absolute
-    differences have one change of sign there: found by bisection, summed from running sums. Cost O(z log v).
-    """
+    """Return the distance over ranks: ``1/(v-1) Σ_i |Σ_{j≤i} (p_j - q_j)|``; float64 (c,)."""
+    # Between two values of a class its cumulative share stays level while the table's rises, so that the absolute
+    # differences have one change of sign there: found by bisection, summed from running sums. Cost O(z log v).
     steps = len(counts.totals) - 1
     if steps == 0:
         return np.zeros(len(sizes))
@@ -58,11 +56,9 @@ def _ordered_distance(counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDAr
 
 
 def _hierarchical_distance(counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the distance when two leaves are ``level(lowest common ancestor) / H`` apart; float64 (c,).
-
-    From the leaves up each node moves what its children have too much to those that have too little, their surplus less
-    its own. Only nodes above the pairs have a surplus. Cost O(z log z + H · z).
-    """
+    """Return the distance when two leaves are ``level(lowest common ancestor) / H`` apart; float64 (c,)."""
+    # From the leaves up each node moves what its children have too much to those that have too little, their surplus
+    # less its own. Only nodes above the pairs have a surplus. Cost O(z log z + H · z).
     paths = value_paths(counts)
     height = len(paths) - 1
     total = counts.totals.sum()

@@ -69,7 +69,7 @@ def _published(table: EncodedTable, k: int, times: int, seed: int) -> dict[str, 
     for number in range(int(solved.class_of.max()) + 1):
         members = np.flatnonzero(solved.class_of == number)
         ring = ring_of(members, points, sizes_of(table)) if rings_here else members
-        rows = rows_of(ring, k if rings_here else len(ring))
+        rows = covered_rows(ring, k if rings_here else len(ring))
         costs = costs_of(points[rows], sizes_of(table))
         loss += float(costs.sum())
         found += found_beside_one(values[ring], rows.shape[1]) if rings_here else 0.0
@@ -118,9 +118,10 @@ def costs_of(covered: Points, sizes: tuple[int, ...]) -> NDArray[np.float64]:
     return costs
 
 
-def rows_of(ring: Ring, k: int) -> NDArray[np.int64]:
+def covered_rows(ring: Ring, k: int) -> NDArray[np.int64]:
     """Return whom each row covers: the k people from its place on."""
-    return ring[(np.arange(len(ring))[:, None] + np.arange(k)) % len(ring)]
+    rows: NDArray[np.int64] = ring[(np.arange(len(ring))[:, None] + np.arange(k)) % len(ring)]
+    return rows
 
 
 def ring_of(members: Ring, points: Points, sizes: tuple[int, ...]) -> Ring:

@@ -126,11 +126,9 @@ def _built(path: KeyPath, problem: str, keys: Sequence[str]) -> Mistake:
 
 
 def _place(location: Sequence[_Key], schema: _Node) -> tuple[KeyPath, list[str]]:
-    """Return the path as the policy writes it, and the keys or names allowed at its last step.
-
-    A location also holds the tags of the unions it went through, and labels of alternatives, which are not keys. The
-    keys of tables inside a hierarchy may be values of the attribute, so the path stops before them.
-    """
+    """Return the path as the policy writes it, and the keys or names allowed at its last step."""
+    # A location also holds the tags of the unions it went through, and labels of alternatives, which are not keys. The
+    # keys of tables inside a hierarchy may be values of the attribute, so the path stops before them.
     path: list[_Key] = []
     node: _Node = schema
     for position, step in enumerate(location):

@@ -117,12 +117,10 @@ def with_grid(attribute: EncodedAttribute) -> EncodedAttribute:
 def _rounded_intervals(
     attribute: EncodedAttribute, low: _Codes, high: _Codes, own: EncodedAttribute | None = None
 ) -> _RoundedIntervals:
-    """Put ranges of values on the finest grid on which they touch no more bins than an interval may have.
-
-    Bins have two units or more, as one would be an exact value. A unit is the largest of 1, 2, 5, 10 ... that divides
-    all values of `own`; for dates a day, a month or a year. The choice depends only on both values and the unit. O(g ·
-    grids), and O(size).
-    """
+    """Put ranges of values on the finest grid on which they touch no more bins than an interval may have."""
+    # Bins have two units or more, as one would be an exact value. A unit is the largest of 1, 2, 5, 10 ... that divides
+    # all values of `own`; for dates a day, a month or a year. The choice depends only on both values and the unit. O(g
+    # · grids), and O(size).
     assert attribute.numbers is not None
     below, above = attribute.numbers[low], attribute.numbers[high]
     ends = _RoundedIntervals(*np.full((4, len(low)), np.nan))

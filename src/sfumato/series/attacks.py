@@ -490,11 +490,9 @@ def form_of(reading: Policy | None, key_form: str | None) -> str | None:
 def _different(
     people: NDArray[np.int64], values: NDArray[np.int64], came: NDArray[np.int64], records: NDArray[np.int64]
 ) -> tuple[Marks, NDArray[np.int64]]:
-    """Choose one of the people who came together with as many records, and whose records have the same values.
-
-    people, values : int64 (rows,); came, records : int64 (people,). Returns bool (people,), who is chosen, and for each
-    of them how many people are alike; int64.
-    """
+    """Choose one of the people who came together with as many records, and whose records have the same values."""
+    # people, values : int64 (rows,); came, records : int64 (people,). Returns bool (people,), who is chosen, and for
+    # each of them how many people are alike; int64.
     rows = pl.DataFrame({"person": people, "value": values}).unique().sort("person", "value")
     own = rows.group_by("person", maintain_order=True).agg(pl.col("value").cast(pl.String))
     told = pl.DataFrame({"values": own["value"].list.join(" "), "came": came, "records": records})

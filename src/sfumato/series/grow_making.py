@@ -258,11 +258,9 @@ def _grown(
 
 
 def _followed(everybody: _Everybody, releases: Sequence[Released], classes: NDArray[np.int32]) -> Followed:
-    """Follow everybody to the last release.
-
-    Where rows publish nothing beside their class, a history leaves the rows of the step that leaves fewest, and every
-    step was recounted before it was published: what the last release leaves is enough to go on from.
-    """
+    """Follow everybody to the last release."""
+    # Where rows publish nothing beside their class, a history leaves the rows of the step that leaves fewest, and every
+    # step was recounted before it was published: what the last release leaves is enough to go on from.
     if not _published_beside(everybody.table):
         last = classes[:, -1]
         return Followed(last.astype(np.int64), last, releases[-1].places)

@@ -228,11 +228,9 @@ def _folded_texts(texts: pl.Series, chosen: list[str]) -> pl.Series:
 
 
 def _uneven(texts: pl.Series) -> list[str]:
-    """Return the signs of texts that columns may not fold as Python does.
-
-    All others are printable ASCII, or join with no other sign, are not invisible, a blank or a form of another; and
-    polars and Python write them small alike, by themselves. Both know Unicode by own tables, so that each is tried.
-    """
+    """Return the signs of texts that columns may not fold as Python does."""
+    # All others are printable ASCII, or join with no other sign, are not invisible, a blank or a form of another; and
+    # polars and Python write them small alike, by themselves. Both know Unicode by own tables, so that each is tried.
     signs = sorted(set("".join(texts.to_list())))
     small = pl.DataFrame({"sign": signs}, schema={"sign": pl.String}).select(_small(pl.col("sign")))["sign"].to_list()
     return [sign for sign, low in zip(signs, small, strict=True) if not _is_even(sign, low)]

@@ -183,11 +183,9 @@ def _runs_at(
 
 
 def _by_leading_bits(hashes: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Order rows by as many bits of their hashes as their numbers leave room for; the hashes are overwritten.
-
-    Plain numbers are sorted several times faster than places by their keys. Returns int64 (n,), and which rows differ
-    from the one before them in these bits, bool (n,).
-    """
+    """Order rows by as many bits of their hashes as their numbers leave room for; the hashes are overwritten."""
+    # Plain numbers are sorted several times faster than places by their keys. Returns int64 (n,), and which rows differ
+    # from the one before them in these bits, bool (n,).
     width = np.uint64(max(0, len(hashes) - 1).bit_length())
     hashes >>= width
     hashes <<= width

@@ -259,11 +259,9 @@ def _program(
     known: _Conditions, weights: NDArray[np.int64], charges: NDArray[np.float64], prices: NDArray[np.float64],
     limits: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # fmt: skip
-    """Step towards the most that can be charged under some conditions, by primal and dual steps, from what is at hand.
-
-    `charges`, float64 (m,), `prices`, float64 (c,) or fewer: where to begin. `limits`, float64 (m,): what each is
-    charged at most. Returns the mean of the steps, which may break conditions a little.
-    """
+    """Step towards the most that can be charged under some conditions, by primal and dual steps, from a start."""
+    # `charges`, float64 (m,), `prices`, float64 (c,) or fewer: where to begin. `limits`, float64 (m,): what each is
+    # charged at most. Returns the mean of the steps, which may break conditions a little.
     prices = np.concatenate([prices, np.zeros(len(known.costs) - len(prices))])
     height = len(weights)
     usual = float(charges[charges > 0].mean()) if charges.any() else 1.0

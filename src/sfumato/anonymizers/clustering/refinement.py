@@ -297,11 +297,9 @@ def _stretch(
 
 
 def _pieces(records: DistinctRecords, classes: Classes, number: int, size: int) -> list[NDArray[np.int64]]:
-    """Cut the classes into pieces of neighbours; the rows of each piece, rising.
-
-    They are put in order by the search tree, or by the mean code of one attribute and then the tree, another one every
-    time, so that classes which a border parts are together the next time.
-    """
+    """Cut the classes into pieces of neighbours; the rows of each piece, rising."""
+    # They are put in order by the search tree, or by the mean code of one attribute and then the tree, another one
+    # every time, so that classes which a border parts are together the next time.
     record_of = records.record_of
     count = max(1, round(len(record_of) / size))
     if count == 1:

@@ -747,11 +747,9 @@ class _Findings:
 
 
 def _search_subsets(nodes: LatticeNodes, passes: Judge, decides: Judge) -> tuple[_LatticeWalk, int]:
-    """Search the lattice of every subset of the attributes, at last that of all; and count the nodes over fewer.
-
-    `passes` prunes: what passes must still do when attributes are generalized or dropped. `decides` judges the nodes
-    over all that are left.
-    """
+    """Search the lattice of every subset of the attributes, at last that of all; and count the nodes over fewer."""
+    # `passes` prunes: what passes must still do when attributes are generalized or dropped. `decides` judges the nodes
+    # over all that are left.
     lattice, progress = nodes.lattice, nodes.start.problem.progress
     everything = tuple(range(len(lattice.heights)))
     alive: dict[Places, _Flags] = {}
@@ -782,11 +780,9 @@ def _candidates(lattice: Lattice, places: Places, alive: dict[Places, _Flags]) -
 def _breadth_first(
     nodes: LatticeNodes, lattice: Lattice, places: Places, candidates: _Flags, judge: Judge
 ) -> _LatticeWalk:
-    """Judge the candidates by rising height, but for those that follow from a node below.
-
-    Every frequency set but the lowest is rolled up from the smallest at hand among its direct specializations, else
-    from the records; sets of neighboring heights are kept, up to `ROOM` rows.
-    """
+    """Judge the candidates by rising height, but for those that follow from a node below."""
+    # Every frequency set but the lowest is rolled up from the smallest at hand among its direct specializations, else
+    # from the records; sets of neighboring heights are kept, up to `ROOM` rows.
     walk = _LatticeWalk(lattice, candidates, judge)
     shelves = [_Shelf() for _ in range(lattice.height + 2)]
     open_nodes = candidates.reshape(_shape(lattice))

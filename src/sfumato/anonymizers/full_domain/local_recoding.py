@@ -89,11 +89,9 @@ def _local_classes(
     budget: SearchLimit,
     progress: Callable[[str, int, int], None],
 ) -> _LocalLevelClasses:
-    """Visit nodes in rising order of what a cell costs there, and take every class that holds.
-
-    A class is what no cheaper node has taken and is equal here. In the first round dear classes are left for dearer
-    nodes. Models that compare with the whole table compare with all records. Cost O(records left · q) for each node.
-    """
+    """Visit nodes in rising order of what a cell costs there, and take every class that holds."""
+    # A class is what no cheaper node has taken and is equal here. In the first round dear classes are left for dearer
+    # nodes. Models that compare with the whole table compare with all records. Cost O(records left · q) for each node.
     class_of = np.full(records.height, -1, dtype=np.int32)
     left = np.arange(records.height)
     nodes, costs = _rising_nodes(Lattice(tables.heights), objective, records.height)
@@ -198,12 +196,10 @@ def _join_or_suppress(
 def _place_leftovers(
     boxes: _Boxes, domains: Sequence[DomainLevels], tables: LevelTables, objective: CellObjective, rule: SuppressionRule
 ) -> None:
-    """Put every record that is in no class into one, in the order of their codes.
-
-    It joins the class that costs least more and still satisfies every model. Where none of the cheapest does, the
-    cheapest is taken in, and the search goes on for both. When all records satisfy the models, so do the classes. Cost
-    O(c · q · heights) a record.
-    """
+    """Put every record that is in no class into one, in the order of their codes."""
+    # It joins the class that costs least more and still satisfies every model. Where none of the cheapest does, the
+    # cheapest is taken in, and the search goes on for both. When all records satisfy the models, so do the classes.
+    # Cost O(c · q · heights) a record.
     left = np.flatnonzero(boxes.class_of < 0)
     ordered = left[np.lexsort((*boxes.records.values[left].T[::-1], *boxes.records.codes[left].T[::-1]))].tolist()
     search = _ClassFinder(boxes, domains, tables, objective, rule)

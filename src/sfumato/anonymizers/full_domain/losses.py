@@ -338,14 +338,12 @@ def _cell_objective(
     *,
     whole: bool = False,
 ) -> CellObjective:
-    """Lay the costs of an objective out for a table.
-
-    ``"loss"``: (leaves − 1) / (leaves of the domain − 1); ``"ncp"``: leaves / those of the domain, 0 for one;
-    ``"precision"``: level / height; ``"entropy"``: bits that are missing, over those of the suppressed table;
-    ``"information"``: log leaves / log of the domain's. Entropies and information weigh by the bits that an attribute
-    has to lose as well. `balance`: below a half suppressed records cost less, above it generalized ones; `whole`: by
-    ARX's convention, where a leaf of the loss metric has its share of the domain, less what every leaf costs.
-    """
+    """Lay the costs of an objective out for a table."""
+    # ``"loss"``: (leaves − 1) / (leaves of the domain − 1); ``"ncp"``: leaves / those of the domain, 0 for one;
+    # ``"precision"``: level / height; ``"entropy"``: bits that are missing, over those of the suppressed table;
+    # ``"information"``: log leaves / log of the domain's. Entropies and information weigh by the bits that an attribute
+    # has to lose as well. `balance`: below a half suppressed records cost less, above it generalized ones; `whole`: by
+    # ARX's convention, where a leaf of the loss metric has its share of the domain, less what every leaf costs.
     rows = [_COSTS[name](domain, counts) for domain, counts in zip(domains, occurrences, strict=True)]
     records = int(occurrences[0].sum())
     full = np.array([suppressed for _, suppressed in rows], dtype=np.int64)
@@ -378,11 +376,9 @@ def _cell_objective(
 
 
 def _balance_parts(balance: float) -> tuple[int, int, int]:
-    """Return by what published and suppressed cells are multiplied, and by what both are where they count alike.
-
-    As in ARX, where it is called the gs-factor: at a half both count in full, at 0 suppression costs nothing, at 1
-    generalization does not. Hundredths are told apart.
-    """
+    """Return by what published and suppressed cells are multiplied, and by what both are where they count alike."""
+    # As in ARX, where it is called the gs-factor: at a half both count in full, at 0 suppression costs nothing, at 1
+    # generalization does not. Hundredths are told apart.
     exact = Fraction(balance).limit_denominator(100)
     classes_weigh, left_out = min(Fraction(1), 2 * (1 - exact)), min(Fraction(1), 2 * exact)
     parts = math.lcm(classes_weigh.denominator, left_out.denominator)

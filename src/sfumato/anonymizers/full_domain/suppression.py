@@ -183,11 +183,9 @@ class SuppressionRule:
         )  # fmt: skip
 
     def _unique_for_good(self, records: WeightedRecords, groups: Grouping) -> _Marks:
-        """Tell which classes are alone on every specialization, and left out there; bool (c,).
-
-        Where more records are alone than may be, all of them are left out. On a specialization no fewer are alone, out
-        of no more records, so that the same happens there; and so in every box within one where it does.
-        """
+        """Tell which classes are alone on every specialization, and left out there; bool (c,)."""
+        # Where more records are alone than may be, all of them are left out. On a specialization no fewer are alone,
+        # out of no more records, so that the same happens there; and so in every box within one where it does.
         alone: _Marks = groups.sizes == 1
         if self._unique_share is None:
             return np.zeros_like(alone)

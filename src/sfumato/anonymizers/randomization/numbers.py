@@ -183,14 +183,12 @@ def correlated_noise(values: Floats, amount: float, seed: int | None) -> Floats:
 
 
 def _exact_noise(values: Floats, amount: float, seed: int | None) -> Floats:
-    """Draw correlated noise that has exactly the covariance asked for, mean 0, and nothing in common with the columns.
-
-    That is so over the records without a missing value; all others get :func:`correlated_noise`. Parameters and the
-    shape of what is returned are those of :func:`plain_noise`. Raises ``InputError`` when there are too few such
-    records: no more than twice as many as columns. What is drawn is freed from its mean, from what follows of it from
-    the columns, and from what its columns have in common, one column after the other; then it is correlated as the
-    columns are. Cost O(a² n).
-    """
+    """Draw correlated noise with exactly the covariance asked for, mean 0, and nothing in common with the columns."""
+    # That is so over the records without a missing value; all others get :func:`correlated_noise`. Parameters and the
+    # shape of what is returned are those of :func:`plain_noise`. Raises ``InputError`` when there are too few such
+    # records: no more than twice as many as columns. What is drawn is freed from its mean, from what follows of it from
+    # the columns, and from what its columns have in common, one column after the other; then it is correlated as the
+    # columns are. Cost O(a² n).
     drawn = draw_normal(values.size, seed).reshape(values.shape)
     whole = ~np.isnan(values).any(axis=1)
     count, width = int(whole.sum()), values.shape[1]
@@ -239,11 +237,9 @@ def _covariance(centered: Floats) -> Floats:
 
 
 def _square_root(covariance: Floats, lone: NDArray[np.bool_]) -> Floats:
-    """Return a lower root, by Cholesky's rule, of a matrix that may be singular: 0 for what follows from before.
-
-    `lone` columns vary in records that are not complete alone: nothing is known of them, and they get noise of their
-    own.
-    """
+    """Return a lower root, by Cholesky's rule, of a matrix that may be singular: 0 for what follows from before."""
+    # `lone` columns vary in records that are not complete alone: nothing is known of them, and they get noise of their
+    # own.
     root = np.zeros_like(covariance)
     for column, whole in enumerate(np.diag(covariance).tolist()):
         if whole <= 0:

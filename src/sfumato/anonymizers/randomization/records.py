@@ -372,11 +372,9 @@ def _scores(cells: PresentCells) -> Floats:
 
 
 def _drawn_scores(fixed: list[Floats], own: list[Floats], drawn: Floats) -> Floats:
-    """Draw normal scores for what is shuffled, given those that stay: float64 (n, a).
-
-    With the lower root of all covariances, those that stay first, scores that stay are the root times numbers that
-    follow from them; the others' own numbers are `drawn`.
-    """
+    """Draw normal scores for what is shuffled, given those that stay: float64 (n, a)."""
+    # With the lower root of all covariances, those that stay first, scores that stay are the root times numbers that
+    # follow from them; the others' own numbers are `drawn`.
     scores = np.column_stack([*fixed, *own])
     centered = scores - scores.mean(axis=0)
     root = noise_root(centered)

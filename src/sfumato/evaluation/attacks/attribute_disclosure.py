@@ -447,11 +447,9 @@ def _result_of(
     helps: str,
     bound: float | None = None,
 ) -> AttackResult:
-    """Make a claim about everybody in the data and in the control group, and score it.
-
-    The figure ``claimed`` is the share of the people in the data about whom something is claimed. `bound` is what a
-    promise leaves the belief in one person's value, if it leaves anything.
-    """
+    """Make a claim about everybody in the data and in the control group, and score it."""
+    # The figure ``claimed`` is the share of the people in the data about whom something is claimed. `bound` is what a
+    # promise leaves the belief in one person's value, if it leaves anything.
     inside = claimed(target, target.original, sensitive, claim)
     outside = None if target.control is None else claimed(target, target.control, sensitive, claim)
     figures = {"claimed": float(inside.made.mean()), **inside.highest}

@@ -216,11 +216,9 @@ def _rate(right: NDArray[np.float64], usual: NDArray[np.float64], owner: NDArray
 
 
 def _divided(target: Target) -> tuple[pl.DataFrame, NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return records, those on which guesses are scored, and those that show how frequent values are.
-
-    Those of the control group show it. Without one, those of half of the people do, and guesses are scored on the other
-    half: frequencies that are counted among the victims themselves would disclose the rare values.
-    """
+    """Return records, those on which guesses are scored, and those that show how frequent values are."""
+    # Those of the control group show it. Without one, those of half of the people do, and guesses are scored on the
+    # other half: frequencies that are counted among the victims themselves would disclose the rare values.
     original = _quasi(target.original)
     if target.control is None:
         person_of = target.original.person_of

@@ -1354,11 +1354,10 @@ def group_texts(frame: pl.DataFrame) -> NDArray[np.int64]:
 def _granted(
     published: PublishedTable, partition: Partition | None, table: EncodedTable, recoding: Recoding
 ) -> tuple[NDArray[np.int32], NDArray[np.bool_]] | None:
-    """Return everybody's class if the algorithm makes exactly the published classes from the original, else None.
-
-    Published values may overlap, so labels alone do not identify the classes. But an attacker who can run the algorithm
-    on everybody can search for the classes that give these labels. That search is not played; it is assumed to succeed.
-    """
+    """Return everybody's class if the algorithm makes exactly the published classes from the original, else None."""
+    # Published values may overlap, so labels alone do not identify the classes. But an attacker who can run the
+    # algorithm on everybody can search for the classes that give these labels. That search is not played; it is assumed
+    # to succeed.
     if partition is None:
         return None
     recoded = recode_as_published(table, partition, recoding)

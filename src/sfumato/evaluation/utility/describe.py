@@ -598,16 +598,14 @@ _EXACT = 1e-9
 
 
 def _regression(target: AttributeDomain, on: Sequence[AttributeDomain], before: Rows, after: Rows) -> RegressionKept:
-    """Regress a column of numbers on others, before and after.
-
-    `on`: Numbers and dates count as they are; of categories each has a column of its own but the most frequent one.
-    `before`, `after`: Records of the original and of the release. A range is its middle, a category its share in a
-    cell; records with a missing value among the columns are left out.
-
-    Weighted least squares. Intervals of 95 % by the sandwich estimator of variance, times n / (n − p), with the
-    quantile of the normal distribution: they hold for many records, unequal variances, and weights by unequal chances
-    to be drawn; strata and clusters of a survey are not known here. Cost O(n p²).
-    """
+    """Regress a column of numbers on others, before and after."""
+    # `on`: Numbers and dates count as they are; of categories each has a column of its own but the most frequent one.
+    # `before`, `after`: Records of the original and of the release. A range is its middle, a category its share in a
+    # cell; records with a missing value among the columns are left out.
+    #
+    # Weighted least squares. Intervals of 95 % by the sandwich estimator of variance, times n / (n − p), with the
+    # quantile of the normal distribution: they hold for many records, unequal variances, and weights by unequal chances
+    # to be drawn; strata and clusters of a survey are not known here. Cost O(n p²).
     names = ["(intercept)", *(name for domain in on for name in _names(domain))]
     sides = [_fitted(*_design(rows, target, on)) for rows in (before, after)]
     coefficients = tuple(

@@ -358,31 +358,28 @@ def _joined(height: int, parts: list[_Part]) -> tuple[NDArray[np.int64], NDArray
 
 
 def _apriori_levels(task: SetTask) -> Levels:
-    """Find a cut under which every combination of at most m nodes occurs in k records, or in none.
-
-    For i = 1 ... m, combinations of i items, as they are generalized by then, are counted. For each rare one the
-    ancestors of its items are tried, by rising loss, until together they occur in k records; they are published
-    everywhere from then on. A combination that is frequent stays so, however items are generalized: what a smaller i
-    has reached is not lost. Raises ``UnsatisfiableError`` when fewer than k sets hold anything, so that even one item
-    for all of them would be rare.
-
-    *Source.* M. Terrovitis, N. Mamoulis, P. Kalnis, "Privacy-preserving anonymization of set-valued data", PVLDB 1(1),
-    2008, the apriori-based anonymization. *Departures.* Ancestors are not put into the count tree; how often they occur
-    together is found from lists of their records, when it is asked. In the end nodes are split again wherever nothing
-    becomes rare by it (:func:`~sfumato.kinds.sets.make.refined`), so that no cut just below holds as well.
-    """
+    """Find a cut under which every combination of at most m nodes occurs in k records, or in none."""
+    # For i = 1 ... m, combinations of i items, as they are generalized by then, are counted. For each rare one the
+    # ancestors of its items are tried, by rising loss, until together they occur in k records; they are published
+    # everywhere from then on. A combination that is frequent stays so, however items are generalized: what a smaller i
+    # has reached is not lost. Raises ``UnsatisfiableError`` when fewer than k sets hold anything, so that even one item
+    # for all of them would be rare.
+    #
+    # *Source.* M. Terrovitis, N. Mamoulis, P. Kalnis, "Privacy-preserving anonymization of set-valued data", PVLDB
+    # 1(1), 2008, the apriori-based anonymization. *Departures.* Ancestors are not put into the count tree; how often
+    # they occur together is found from lists of their records, when it is asked. In the end nodes are split again
+    # wherever nothing becomes rare by it (:func:`~sfumato.kinds.sets.make.refined`), so that no cut just below holds as
+    # well.
     _refuse_too_few(task)
     return _refined(task, _without_rare(task, leave_out=False))
 
 
 def _mixed_levels(task: SetTask) -> Levels:
-    """Do the same, and leave a node out wherever that loses less than any ancestors that would be frequent.
-
-    One rare item need not drag all others up to the root then. In the end items that were left out come back where
-    nothing becomes rare by it, those that most records hold first, before nodes are split. **Ours**: the paper
-    generalizes only. An item that is left out is charged as one that is generalized to the root. A node that is
-    published stands for all items under it, also for those that had been left out before.
-    """
+    """Do the same, and leave a node out wherever that loses less than any ancestors that would be frequent."""
+    # One rare item need not drag all others up to the root then. In the end items that were left out come back where
+    # nothing becomes rare by it, those that most records hold first, before nodes are split. **Ours**: the paper
+    # generalizes only. An item that is left out is charged as one that is generalized to the root. A node that is
+    # published stands for all items under it, also for those that had been left out before.
     return _refined(task, _with_items_back(task, _without_rare(task, leave_out=True)))
 
 
@@ -535,12 +532,10 @@ def _holds_for(task: SetTask, levels: Levels, first: int, end: int, records: NDA
 
 
 def _suppressed_levels(task: SetTask) -> Levels:
-    """Choose items to leave out so that every combination of at most m of the others occurs in k records, or in none.
-
-    Leaving items out changes no other combination. So the rare ones are counted once for each size, and each time the
-    item in most of those left goes, per record that holds it. In the end items come back, those that most records hold
-    first. **Ours**: the paper generalizes only. Least loss is a smallest hitting set, which is hard.
-    """
+    """Choose items to leave out so that every combination of at most m others occurs in k records, or in none."""
+    # Leaving items out changes no other combination. So the rare ones are counted once for each size, and each time the
+    # item in most of those left goes, per record that holds it. In the end items come back, those that most records
+    # hold first. **Ours**: the paper generalizes only. Least loss is a smallest hitting set, which is hard.
     levels = np.zeros(task.tree.size, dtype=np.int64)
     weights = np.maximum(task.holders, 1)
     for size in range(1, task.m + 1):
@@ -551,18 +546,16 @@ def _suppressed_levels(task: SetTask) -> Levels:
 
 
 def _optimal_levels(task: SetTask) -> Levels:
-    """Find the cut of least loss under which every combination of at most m nodes occurs in k records, or in none.
-
-    Cuts are tried by rising loss, from the items themselves up. A cut that does not hold has a rare combination, which
-    stays rare until one of its nodes is generalized: these are the cuts to try next, m at most. So the first cut that
-    holds loses least of all. Raises ``UnsatisfiableError`` when fewer than k sets hold anything. Raises ``PolicyError``
-    when no cut was found among the first 20,000.
-
-    *Source.* The paper's optimal anonymization (Terrovitis, Mamoulis, Kalnis, PVLDB 1(1), 2008) looks through the
-    lattice of all cuts. *Departures.* Only cuts that a rare combination asks for are looked at, so that domains of some
-    hundred items can be solved where few of them are rare; the loss is the same. Ties are settled by the levels of the
-    items, in their order.
-    """
+    """Find the cut of least loss under which every combination of at most m nodes occurs in k records, or in none."""
+    # Cuts are tried by rising loss, from the items themselves up. A cut that does not hold has a rare combination,
+    # which stays rare until one of its nodes is generalized: these are the cuts to try next, m at most. So the first
+    # cut that holds loses least of all. Raises ``UnsatisfiableError`` when fewer than k sets hold anything. Raises
+    # ``PolicyError`` when no cut was found among the first 20,000.
+    #
+    # *Source.* The paper's optimal anonymization (Terrovitis, Mamoulis, Kalnis, PVLDB 1(1), 2008) looks through the
+    # lattice of all cuts. *Departures.* Only cuts that a rare combination asks for are looked at, so that domains of
+    # some hundred items can be solved where few of them are rare; the loss is the same. Ties are settled by the levels
+    # of the items, in their order.
     _refuse_too_few(task)
     start = np.zeros(task.tree.size, dtype=np.int64)
     waiting = [(task.loss(start), tuple(start.tolist()))]

@@ -331,11 +331,9 @@ def minimal_sets(rows: TraceRows, demand: Demand) -> list[NDArray[np.int64]]:
 
 
 def _without_violations(grain: Grain, demand: Demand) -> tuple[Flags, bool]:
-    """Leave points out of combinations of up to L doublets that too few people have; bool (y,), and whether none stays.
-
-    Such sets are looked for by size, among the points that are left: of each, one goes. That makes other doublets
-    rarer, so that it begins anew, L times at most.
-    """
+    """Leave points out of sets of up to L doublets that too few people have; bool (y,), and whether none stays."""
+    # Such sets are looked for by size, among the points that are left: of each, one goes. That makes other doublets
+    # rarer, so that it begins anew, L times at most.
     rows, stays = grain.rows, np.ones(len(grain.worth), dtype=np.bool_)
     everybody, people_only = np.ones(len(rows.starts) - 1, dtype=np.bool_), demand._replace(width=1)
     for _ in range(demand.known):
@@ -468,13 +466,11 @@ def _unreached(model: TracePrivacy, gone: float) -> UnsatisfiableError:
 def _tried(
     table: PointTable, demand: Demand, allowed: list[Levels], widely: bool, may_leave: float, progress: Progress
 ) -> list[tuple[float, Grain, Flags]]:
-    """Choose points at levels that may lose least; return losses, grains and points, the lowest loss first.
-
-    Losses of choices that leave out more than `may_leave` people count 1 more, so that they come last. Levels
-    are looked at by what they lose at least; those that cannot lose less than the best are left, or, `widely`, not much
-    more. What a coarser grain must leave out, a finer one must, too. The demand on values, which does not grow
-    with levels, is never used to leave out any.
-    """
+    """Choose points at levels that may lose least; return losses, grains and points, the lowest loss first."""
+    # Losses of choices that leave out more than `may_leave` people count 1 more, so that they come last. Levels are
+    # looked at by what they lose at least; those that cannot lose less than the best are left, or, `widely`, not much
+    # more. What a coarser grain must leave out, a finer one must, too. The demand on values, which does not grow with
+    # levels, is never used to leave out any.
     bounds = {levels: table.least_loss(demand.k, *levels) for levels in allowed}
     total, number = 2 * len(bounds), 0
     found: list[tuple[float, Grain, Flags]] = []

@@ -230,15 +230,13 @@ class _Finding:
 def _check_overlapping_slices(
     published: SlicedTable, models: Sequence[PrivacyModel], sensitive: Mapping[str, Attribute]
 ) -> list[Check]:
-    """Recount every model, one check each, where some columns share attributes.
-
-    *holds*: in every bucket, for all rows that agree in what is beside the sensitive attribute, or, if it is in several
-    columns, for everybody whose values can be joined. *broken*: such rows break it and match no other bucket; or copies
-    of an attribute contradict each other. *undecidable*: they match others too, or columns cannot be joined; models not
-    about slices. :func:`joined_shares` proves why rows that agree decide. What a table says about somebody over several
-    buckets is a weighted mean of what each says, so weights, which depend on the order of columns in a circle, never
-    matter. O(n log n), and the rows joined.
-    """
+    """Recount every model, one check each, where some columns share attributes."""
+    # *holds*: in every bucket, for all rows that agree in what is beside the sensitive attribute, or, if it is in
+    # several columns, for everybody whose values can be joined. *broken*: such rows break it and match no other bucket;
+    # or copies of an attribute contradict each other. *undecidable*: they match others too, or columns cannot be
+    # joined; models not about slices. :func:`joined_shares` proves why rows that agree decide. What a table says about
+    # somebody over several buckets is a weighted mean of what each says, so weights, which depend on the order of
+    # columns in a circle, never matter. O(n log n), and the rows joined.
     frames = column_frames(published)
     contradicting = _contradicting_buckets(published.columns, frames)
     if contradicting:

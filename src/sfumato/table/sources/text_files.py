@@ -484,11 +484,9 @@ def _outside(text: NDArray[np.uint8], separator: int, quotes: _Quotes) -> tuple[
 
 
 def _has_stray(text: NDArray[np.uint8], positions: NDArray[np.int64], quotes: _Quotes) -> bool:
-    """Tell whether a run of quotes has a length that makes no sense in its place.
-
-    Inside a quoted field an even run is text and an odd one closes the field; outside, a run begins a field, which an
-    even run also ends.
-    """
+    """Tell whether a run of quotes has a length that makes no sense in its place."""
+    # Inside a quoted field an even run is text and an odd one closes the field; outside, a run begins a field, which an
+    # even run also ends.
     if not len(positions):
         return False
     firsts = np.flatnonzero(np.diff(positions, prepend=-2) != 1)
