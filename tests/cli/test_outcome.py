@@ -33,6 +33,7 @@ def test_done_is_0_and_a_returned_code_is_kept():
         ([], "Usage: sfumato COMMAND [OPTIONS]\n\nPublish a table"),
         (["attack", "people.csv", "there"], "attack takes RELEASE|TABLE alone; the original table goes behind --orig"),
         (["risk", "people.csv", "there"], "sfumato: there: sfumato risk takes TABLE alone"),
+        (["anonymize", "people.csv", "--quasi-identifying", "age"], "--quasi-identifying (here it is --quasi) (--help"),
     ],
 )
 def test_what_was_typed_in_part_or_too_much_says_what_to_type(

@@ -39,6 +39,8 @@ _PLAIN = {
     "Value error, ": "",
     "Input should be a valid integer, unable to parse string as an integer": "must be a whole number",
     "Input should be a valid number, unable to parse string as a number": "must be a number",
+    # The nearest option by letters would remove the columns.
+    "--quasi-identifying (Possible options: --identifying)": "--quasi-identifying (here it is --quasi)",
 }
 """What the command line's grammar says in the words of its library."""
 _OVERWRITE = "overwrite=True (on the command line --overwrite)", "--overwrite"
