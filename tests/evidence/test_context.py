@@ -17,7 +17,7 @@ import sfumato as sf
 from sfumato.cli.app import app
 from sfumato.cli.evidence import FORM
 from sfumato.evaluation.attacks import BackgroundKnowledge, Homogeneity
-from sfumato.evidence.context import context_content, log_decision, log_in_words, log_problem, read_decisions
+from sfumato.evidence.context import context_content, cut, log_decision, log_in_words, log_problem, read_decisions
 
 STATED = {"owner": "A. Steward, data office", "source": "the contract of 2026"}
 BASE = {
@@ -131,13 +131,14 @@ def test_attacks_that_succeed_stand_beside_the_verdict(folder, table):
     """Each is multiplied by its own way: what is done on purpose is no recognition, however likely that is."""
     stated = policy(context(0.5, 0.9, 0.1))
     counted = sf.report(folder, table, policy=stated, attacks=False, seed=1).to_dict()
-    success = {"people": 50, "share": 0.5, "low": 0.4, "high": 0.6}
+    success = {"people": 50, "share": 0.5, "low": 0.4, "high": 0.6, "baseline": 0.3}
     verdicts = {"singling-out": "succeeds", "linkage": "succeeds", "skewness": "undecided"}
     played = [{"attack": name, "verdict": verdict, "success": success} for name, verdict in verdicts.items()]
     found = context_content(stated.context, {**counted, "attacks": {"results": played}})
     told = (
-        "Attacks that succeed, times the chance of their own way, lie above the threshold, which does not "
-        "speak of them: singling-out 25% (attempt), linkage 45% (recognition)."
+        "Attacks whose success, times the chance of their own way, is above 20%: singling-out 25% (attempt; guessing "
+        "alone 15%), linkage 45% (recognition; guessing alone 27%), skewness 25% (attempt; guessing alone 15%). "
+        "They do not decide: the threshold is for the counted chance to find a person, not for what attacks tell."
     )
     assert told in found["verdict"]["sentences"]
     assert told not in counted["context"]["verdict"]["sentences"]
@@ -147,6 +148,33 @@ def test_attacks_that_succeed_stand_beside_the_verdict(folder, table):
         "linkage": {"attempt": 0.25, "recognition": 0.45, "breach": 0.05},
         "skewness": {"attempt": 0.25, "breach": 0.05},
     }
+
+
+def test_what_speaks_against_a_verdict_stands_beside_it(folder, table):
+    """The naive twin counts rows, and takes the ways for independent."""
+    own = {"value": 0.09, "quantity": "maximum", "attempt": "with", **STATED}
+    sizes = Counter((age, town) for age, town, _ in pl.read_csv(folder / "data.csv").iter_rows())
+    most, records = 1 / min(sizes.values()), sum(sizes.values())
+    above = sum(size for size in sizes.values() if 1 / size > 0.09) / records
+    for chances in ((0.3, 0.1, 0.1), (0.6, 0.6, 0.6)):
+        said = found(folder, table, context(*chances, threshold=own))["verdict"]["sentences"]
+        together = 1 - (1 - most * chances[0]) * (1 - most * chances[1]) * (1 - most * chances[2])
+        words = (
+            f"all come to {100 * together:.3g}%, which is {'above' if together > 0.09 else 'not above'} the threshold."
+        )
+        assert said[2].endswith(words)
+        assert f"Once somebody tries, {100 * above:.3g}% of the records are found with a chance above 9%." in said[3]
+        beside = f"and are exceeded: 9% for the public ({100 * most:.3g}% of the person most at risk)"
+        assert any(beside in sentence for sentence in said)
+
+
+def test_no_name_is_cut_inside_parentheses(folder, table):
+    long = f"the institute of health ({'with many researchers ' * 5})"
+    first = found(folder, table, {**context(0.3, 0.1, 0.1), "recipient": long})["verdict"]["sentences"][0]
+    assert first.startswith("For the institute of health, the risk")
+    assert cut("one (two three) four (five six)", 27) == "one (two three) four …"
+    assert cut("one (two (three) four)", 18) == "one …"
+    assert cut("one two", 7) == "one two"
 
 
 @pytest.mark.parametrize(

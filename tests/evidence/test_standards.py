@@ -13,7 +13,7 @@ import pytest
 import sfumato as sf
 from evidence.test_context import STATED, context, folder, people, policy, table  # noqa: F401
 from sfumato.evidence import standards as module
-from sfumato.evidence.standards import STATUSES, standards
+from sfumato.evidence.standards import STATUSES, standards, words_of
 
 AUTHOR = {"name": "A. Steward", "role": "data office", "day": "2026-11-02"}
 ANSWER = {**AUTHOR, "name": "B. Officer", "question": "iso-27559 9.4", "answer": "The file is asked back."}
@@ -73,6 +73,42 @@ def test_a_person_answers_by_name_alone(folder, table):
     beside = asked(folder, table, context(0.3, 0.1, 0.2, answers=[{**ANSWER, "question": "iso-27559 7.3.2 a"}]))
     assert beside["iso-27559 7.3.2 a"]["status"] == STATUSES[0]
     assert beside["iso-27559 7.3.2 a"]["answer"].endswith("at risk. The file is asked back.")
+
+
+def test_what_a_source_does_not_say_is_not_answered(folder, table):
+    """Who accepts a risk, until when it is accepted, and who checks results is not told by what stands there."""
+    stated = context(0.3, 0.1, 0.2, author=AUTHOR, review="each May", answers=[ANSWER])
+    entries = asked(folder, table, stated)
+    for name, lacks in (("wp29 residual risk", "who accepts it"), ("nist-800-188 3.5 e", "who checks what is made of")):
+        assert entries[name]["status"] == STATUSES[2]
+        assert entries[name]["answer"]
+        assert lacks in entries[name]["by"]
+    assert entries["hipaa time limit"]["status"] == STATUSES[2]
+    # The same question of another standard has the same answer.
+    assert entries["nist-800-188 3.2.4"]["answer"] == "The file is asked back."
+    assert entries["wp29 not once for all"]["answer"] == "each May"
+    accepted = {**ANSWER, "question": "wp29 residual risk", "answer": "The board accepts it."}
+    more = asked(folder, table, {**stated, "review-by": "2027-05-01", "answers": [accepted]})
+    assert more["hipaa time limit"]["answer"] == "Until 2027-05-01."
+    assert more["wp29 residual risk"]["status"] == STATUSES[0]
+    assert more["wp29 residual risk"]["answer"].endswith("The board accepts it.")
+    assert more["nist-800-188 3.2.4"]["status"] == STATUSES[2]
+
+
+def test_what_the_page_knows_of_itself_is_answered(folder, table):
+    inside, outside = (asked(folder, table, context(0.3, 0.1, 0.2), edition) for edition in ("internal", "public"))
+    assert inside["nist-800-188 4.6 c"]["answer"] == "No: no result of a person who tried was given."
+    assert inside["wp29 original"]["answer"].startswith("Yes: ")
+    assert {outside[name]["status"] for name in ("nist-800-188 4.6 c", "wp29 original")} == {STATUSES[2]}
+    assert inside["ema-0070 T variables c"]["answer"].startswith("age: ")
+    assert "ill" not in inside["ema-0070 T variables c"]["answer"]
+
+
+def test_the_annex_explains_the_words_that_occur(folder, table):
+    assert words_of("<p>the prosecutor; K-Anonymity</p><style>shadow</style>").keys() == {"prosecutor", "k-anonymity"}
+    page = sf.report(folder, table, policy=policy(context(0.3, 0.1, 0.2)), attacks=False, seed=1).html()
+    assert "<li>prosecutor: somebody who knows that the person is in the table</li>" in page
+    assert "<li>shadow: " not in page
 
 
 def test_a_population_is_stated_and_what_it_gives_is_counted(folder, table):

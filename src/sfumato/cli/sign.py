@@ -34,7 +34,10 @@ def sign(
     if new_key is not None:
         name = signature.new_key(new_key)
         return complain(
-            [f"key {name[: signature.SHOWN]} made: {new_key} is for you alone; give {new_key}.pub to recipients"]
+            [
+                f"key {name[: signature.SHOWN]} made: {new_key} is for you alone; give {new_key}.pub to recipients, by "
+                "another way than the release"
+            ]
         )
     assert release is not None
     assert key is not None

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib import import_module, resources
 from pathlib import Path
-from textwrap import shorten
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -26,7 +25,7 @@ from sfumato.evaluation.risk.report import RiskReport
 from sfumato.evaluation.utility.answers import query_workload
 from sfumato.evaluation.utility.describe import describe
 from sfumato.evaluation.utility.measure import Utility, measure_utility
-from sfumato.evidence.context import Decision, log_in_words
+from sfumato.evidence.context import Decision, cut, log_in_words
 from sfumato.evidence.standards import annex_section
 from sfumato.evidence.subgroups import (
     CellChanges,
@@ -504,14 +503,15 @@ def _guess(
     results += [replace(one, attack=attack_name) for one in played.results]
 
 
-def _with_secret(table: Table, name: str) -> Table:
-    """Take an insensitive column for the one that an attacker wants to know."""
-    schema, names = table.schema, [*table.schema.quasi_identifying, name]
-    dtype = table.frame.schema[name]
-    kind = Kind.NUMERIC if dtype.is_numeric() else Kind.DATE if dtype == pl.Date else Kind.CATEGORICAL
+def _with_secret(table: Table, *hidden: str) -> Table:
+    """Take columns for those that an attacker wants to know."""
+    schema, names = table.schema, [*table.schema.quasi_identifying, *hidden]
+    kinds = {each: table.kinds[each] for each in schema.quasi_identifying}
+    for name in hidden:
+        dtype = table.frame.schema[name]
+        kinds[name] = Kind.NUMERIC if dtype.is_numeric() else Kind.DATE if dtype == pl.Date else Kind.CATEGORICAL
     quasi = schema.quasi_identifying
-    secret = Schema(quasi_identifying=quasi, sensitive=[name], others="drop", person=schema.person)
-    kinds = {**{each: table.kinds[each] for each in quasi}, name: kind}
+    secret = Schema(quasi_identifying=quasi, sensitive=hidden, others="drop", person=schema.person)
     return replace(table, frame=table.frame.select(names), schema=secret, kinds=kinds, orders={}, codes={})
 
 
@@ -531,8 +531,12 @@ def _by_weight(results: Sequence[AttackResult]) -> list[AttackResult]:
 def result_content(result: AttackResult) -> dict[str, Any]:
     """Write one result, with what the page asks of it."""
     found = result.to_dict()
+    first = next(_looks(found.get("curve")), None) if not result.success.people else None
+    among = " among the surest" if first is not None and result.succeeds else ""
     return {
         **found,
+        "headline": f"{found['headline']}{among}",
+        "guessing": found["success"]["baseline"] if first is None else first["inside"]["baseline"],
         "is_allowed": bool(result.is_allowed),
         "needed": result.needed,
         "surest": _surest(found.get("curve")),
@@ -607,7 +611,7 @@ def _text_of(value: float | str | None) -> str:
 
 def _within(text: str, most: int) -> str:
     """Cut a long text between words, and say where the rest stands."""
-    return text if len(text) <= most else shorten(text, most, placeholder=" …")
+    return cut(text, most)
 
 
 def _percent(share: float | None) -> str:
@@ -747,13 +751,12 @@ def _purpose_figures(subject: ReportedRelease, utility: Mapping[str, Any] | None
         [f"context.purpose_columns: {name!r} is no column of the release" for name in named if name not in known],
     )
     kept = [utility["correlations"]]
-    if isinstance(published, PublishedTable):
-        for name in named:
-            if name in original.schema.insensitive and name in published.data.columns:
-                table = PublishedTable(published.data, published.quasi_identifying, (name,))
-                secret, recoding = _with_secret(original, name), subject.policy.recoding()
-                more = measure_utility(table, secret, classifiers=(), recoding=recoding, seed=seed)
-                kept.append(more.to_dict()["correlations"])
+    hidden = [name for name in named if name not in original.schema.quasi_identifying]
+    if isinstance(published, PublishedTable) and hidden and {*hidden} <= {*published.data.columns}:
+        table = PublishedTable(published.data, published.quasi_identifying, tuple(hidden))
+        secret, recoding = _with_secret(original, *hidden), subject.policy.recoding()
+        more = measure_utility(table, secret, classifiers=(), recoding=recoding, seed=seed)
+        kept.append(more.to_dict()["correlations"])
     changes = {one["attribute"]: one["total_variation"] for each in kept for one in each["distributions"]}
     pairs = {
         tuple(one["attributes"]): (one["before"], one["after"])
@@ -761,9 +764,18 @@ def _purpose_figures(subject: ReportedRelease, utility: Mapping[str, Any] | None
         for one in each["associations"]
         if {*one["attributes"]} <= {*named}
     }
+    entries = [{"columns": list(pair), "before": before, "after": after} for pair, (before, after) in pairs.items()]
     return {
         "columns": [{"name": name, "distribution": changes.get(name)} for name in named],
-        "pairs": [{"columns": list(pair), "before": before, "after": after} for pair, (before, after) in pairs.items()],
+        "pairs": entries,
+        "unnamed": [
+            name for frame in published.tables.values() for name in frame.columns if name in known and name not in named
+        ],
+        "most": max(
+            (one for one in entries if one["before"]),
+            key=lambda one: abs(one["after"] / one["before"] - 1),
+            default=None,
+        ),
     }
 
 
@@ -822,7 +834,7 @@ QUESTIONS = {
     "inference": _Question(
         "Can somebody learn more about a person than the attacker knew?",
         (*CRITERIA["inference"], "sensitive-ratings"),
-        ("Only columns that the policy calls sensitive were guessed. Another learner may guess better.",),
+        ("Another learner may guess better.",),
         "Name the columns that must stay hidden as sensitive, and give people who are not in the data: --control.",
     ),
     "membership": _Question(
@@ -873,8 +885,15 @@ def _answer(name: str, question: _Question, content: Mapping[str, Any]) -> dict[
         "played": played,
         "joined": joined,
         "unplayed": unplayed,
-        "limits": list(question.limits),
+        "limits": [*(_guessed(played, content) if name == "inference" else ()), *question.limits],
     }
+
+
+def _guessed(played: Sequence[Mapping[str, Any]], content: Mapping[str, Any]) -> list[str]:
+    """Say which columns attacks on inference were about."""
+    more = [one["attack"].partition(": ")[2] for one in played if one["attack"].startswith(f"{_GUESS}: ")]
+    names = [one["name"] for one in content["columns"] if one["role"] == "sensitive"] if played else []
+    return [f"These attacks are about {_listed([*names, *more])} alone."] if names or more else []
 
 
 def _of_question(question: _Question, content: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
@@ -905,29 +924,38 @@ def _as_played(result: Mapping[str, Any], source: str) -> dict[str, Any]:
 
 def _surest(curve: Mapping[str, Any] | None) -> str:
     """Say how often the attacker is right about the first of those of whom they are surest."""
-    looks = [one for one in (curve or {"looks": ()})["looks"] if one["surest"] and one["inside"]["people"]]
-    if not looks or curve is None:
+    first = next(_looks(curve), None)
+    if first is None or curve is None:
         return ""
-    first = looks[0]
     share, *ends = (percent(first["inside"][key], 3) for key in ("share", "low", "high"))
     guessed = f", by guessing {percent(first['inside']['baseline'], 3)}"
     bound = "" if curve["bound"] is None else f"; promised at most {percent(curve['bound'], 3)}"
-    who = f"surest {percent(first['surest'], 3)}, {first['inside']['people']:,} of them"
-    return f"{who}: {share} ({' to '.join(ends)}){guessed}{bound}"
+    right, people = first["inside"]["successes"], first["inside"]["people"]
+    expected = "" if float(right).is_integer() else "expected "
+    who = f"surest {percent(first['surest'], 3)}: {expected}{figure(right, 3)} of {people:,}"
+    return f"{who}, {share} ({' to '.join(ends)}){guessed}{bound}"
+
+
+def _looks(curve: Mapping[str, Any] | None) -> Iterator[Mapping[str, Any]]:
+    """Yield the shares of the surest of whom anybody is known."""
+    return (one for one in (curve or {"looks": ()})["looks"] if one["surest"] and one["inside"]["people"])
 
 
 def _found_in_words(played: Sequence[Mapping[str, Any]], joined: Sequence[str]) -> str:
-    beating = [one["attack"] for one in played if one["headline"].startswith("succeeds")]
-    beyond = [one["attack"] for one in played if one["succeeds"]]
+    beating = {one["attack"] for one in played if one["headline"].startswith("succeeds")}
+    beyond = [*dict.fromkeys(one["attack"] for one in played if one["succeeds"])]
     undecided = [one["attack"] for one in played if one["headline"].startswith("undecided")]
     if not played:
         return joined[0]
-    many = counted(len(played), "attack")
+    many = counted(len({one["attack"] for one in played}), "attack")
     if not beating:
         found = f"None of {many} {'is known to succeed' if undecided else 'succeeds'}"
     else:
         found = f"{len(beating)} of {many} {'succeeds' if len(beating) == 1 else 'succeed'}"
-        found += f", beyond any promise: {_listed(beyond)}" if beyond else ", all within what is promised"
+        many = "all of them go" if len(beyond) == len(beating) else f"{len(beyond)} of them go"
+        many = "it goes" if len(beating) == 1 else many if len(beyond) > 1 else "1 of them goes"
+        goes = f"; {many} beyond what a promise allows: {_listed(beyond)}"
+        found += goes if beyond else ", all within what is promised"
     return f"{found}{f'; undecided: {_listed(undecided)}' if undecided else ''}."
 
 
@@ -947,5 +975,5 @@ def _not_played(
         return "Not played: who is right is known by the original alone. The steward plays it with --original."
     if content["attacks"] is None:
         return "Not played: attacks were left out. Leave out --no-attacks to play them."
-    reasons = f" ({_listed([one['why'] for one in unplayed])})" if unplayed else ""
-    return f"Not played. {question.needs} Nothing that this program has could be played{reasons}."
+    reasons = "; ".join(dict.fromkeys(one["why"].partition(" (")[0] for one in unplayed))
+    return f"Not played{f': {reasons}' if reasons else ', as no attack is about it here'}. {question.needs}"

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
+from math import prod
 from pathlib import Path
 from textwrap import shorten
 from typing import Any, Literal
@@ -29,10 +30,20 @@ _RECORDS = (
 ESTIMATED = "A journalist's risks are estimated"
 BY_SIGHT = ("linkage",)
 """Attacks that somebody may carry out without meaning to, by seeing a record that fits. All others take intent."""
-_DIGITS = 3
+_DIGITS, _NAME = 3, 80
 _MARGIN = 1.05
 _AT_ONCE, _MINUTE = timedelta(hours=1), 60
 _PUBLIC_THRESHOLD = "0.09"
+
+
+def cut(text: str, most: int) -> str:
+    """Cut a long text between words, never inside parentheses, and show that something is left out."""
+    if len(text) <= most:
+        return text
+    head = shorten(text, most, placeholder="")
+    while head.count("(") > head.count(")"):
+        head = head[: head.rindex("(")].rstrip()
+    return f"{head} …"
 
 
 @dataclass(frozen=True)
@@ -51,9 +62,10 @@ class MadeFor:
     def words(self) -> str:
         """Say what it is compared with."""
         who = "of the person most at risk" if self.quantity == "maximum" else "on average"
+        times = "times the chance of the likeliest way" if self.attempt == "with" else "if somebody tries"
         strict = "" if self.most is None else f"; nobody's success above {percent(self.most, _DIGITS)}"
         journalist = ", by a journalist" if self.view == "journalist" else ""
-        return f"{who}, {self.attempt} the attempt{journalist}{strict}"
+        return f"{who}, {times}{journalist}{strict}"
 
 
 _USUAL = (
@@ -89,6 +101,7 @@ def context_content(context: Context, content: Mapping[str, Any]) -> dict[str, A
     """
     chances = {name: one.probability for name, one in context.assumptions().items()} or {"public": 1.0}
     found, reason = _success(content)
+    above = ((content.get("risk") or {}).get("after") or {"above": ()})["above"]
     after = [] if reason else [one for one in found if one["stage"] == "after"]
     known = _worst(after, "prosecutor")
     likeliest = max(chances, key=lambda name: chances[name])
@@ -99,6 +112,10 @@ def context_content(context: Context, content: Mapping[str, Any]) -> dict[str, A
         thresholds, context, decided_by or known, reason, (likeliest, chances[likeliest]), content.get("one_each")
     )
     decisive = next(one for one in thresholds if one["name"] == verdict["threshold"])
+    if verdict["outcome"] != "not counted":
+        said, beside = verdict["sentences"], _exceeded_beside(thresholds, decisive)
+        together, share = _together(decisive, chances), _share_above(decisive, above)
+        verdict["sentences"] = [*said[:2], *together, " ".join([said[2], *share]), *said[3:], *beside]
     verdict["sentences"] += _attacks_above(attacks, decisive)
     return {
         **context.model_dump(include={"recipient", "purpose", "public", "other_data"}),
@@ -200,23 +217,68 @@ def _attack_products(attacks: Mapping[str, Any] | None, chances: Mapping[str, fl
             figures = {key: success[key] for key in ("share", "low", "high")}
             ways = [name for name in chances if name != "recognition" or result["attack"] in BY_SIGHT]
             products = {name: {key: value * chances[name] for key, value in figures.items()} for name in ways}
-            yield {"attack": result["attack"], "verdict": result["verdict"], **figures, "products": products}
+            more = {"baseline": success["baseline"], "verdict": result["verdict"]}
+            yield {"attack": result["attack"], **more, **figures, "products": products}
+
+
+def _together(decisive: Mapping[str, Any], chances: Mapping[str, float]) -> Iterator[str]:
+    """Say why the ways are not added up, and what they come to if they are independent of each other."""
+    success = decisive["success"]
+    if decisive["attempt"] == "with" and success is not None and len(chances) > 1:
+        together = 1 - prod(1 - chance * success for chance in chances.values())
+        is_above = together > decisive["value"] + TOLERANCE
+        yield (
+            "The ways are not added up: the usual method compares the likeliest one. Taken for independent, all "
+            f"come to {percent(together, _DIGITS)}, which is {'above' if is_above else 'not above'} the threshold."
+        )
+
+
+def _share_above(decisive: Mapping[str, Any], above: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Say how many people are found more easily than the threshold says, once somebody tries."""
+    if decisive["view"] == "prosecutor":
+        for one in above:
+            if one["share"] and float(one["threshold"].split()[0]) == decisive["value"]:
+                share, value = percent(one["share"], _DIGITS), percent(decisive["value"], _DIGITS)
+                yield f"Once somebody tries, {share} of the records are found with a chance above {value}."
+
+
+def _exceeded_beside(thresholds: Sequence[Mapping[str, Any]], decisive: Mapping[str, Any]) -> Iterator[str]:
+    """Name thresholds that do not decide and are exceeded."""
+    who = {"public": "the public", "named": "a named recipient", "own": "this recipient"}
+    of = {"maximum": "of the person most at risk", "average": "on average"}
+    found = [
+        f"{percent(one['value'], _DIGITS)} for {who[one['speaks_of']]} ("
+        + (
+            f"{percent(one['figure'], _DIGITS)} {of[one['quantity']]})"
+            if one["figure"] > one["value"]
+            else f"somebody's success is above {percent(one['most'], _DIGITS)})"
+        )
+        for one in thresholds
+        if one is not decisive and one["outcome"] == "exceeded"
+    ]
+    if found:
+        yield f"Thresholds that do not decide, and are exceeded: {'; '.join(found)}."
 
 
 def _attacks_above(attacks: Sequence[Mapping[str, Any]], decisive: Mapping[str, Any]) -> Iterator[str]:
-    """Say which attacks that succeed lie above the threshold that decides, though it does not speak of them."""
-    found: dict[str, tuple[float, str]] = {}
+    """Say which attacks lie above the threshold that decides, what guessing gives, and why they do not decide."""
+    found: dict[str, tuple[float, str, float]] = {}
     for one in attacks:
         share, way = max((product["share"], way) for way, product in one["products"].items())
-        if one["verdict"] == "succeeds" and share > decisive["value"]:
-            found[one["attack"]] = max(found.get(one["attack"], (0.0, "")), (share, way))
+        if share > decisive["value"]:
+            guess = one["baseline"] * share / one["share"]
+            found[one["attack"]] = max(found.get(one["attack"], (0.0, "", 0.0)), (share, way, guess))
     if found:
         listed = ", ".join(
-            f"{name} {percent(share, _DIGITS)}{'' if way == 'public' else f' ({way})'}"
-            for name, (share, way) in found.items()
+            f"{name} {percent(share, _DIGITS)} ({'' if way == 'public' else f'{way}; '}guessing alone "
+            f"{percent(guess, _DIGITS)})"
+            for name, (share, way, guess) in found.items()
         )
-        times = "" if all(way == "public" for _, way in found.values()) else ", times the chance of their own way,"
-        yield f"Attacks that succeed{times} lie above the threshold, which does not speak of them: {listed}."
+        times = "" if all(way == "public" for _, way, _ in found.values()) else ", times the chance of their own way,"
+        yield (
+            f"Attacks whose success{times} is above {percent(decisive['value'], _DIGITS)}: {listed}. They do not "
+            "decide: the threshold is for the counted chance to find a person, not for what attacks tell."
+        )
 
 
 def _thresholds(context: Context) -> Iterator[MadeFor]:
@@ -266,7 +328,8 @@ def _verdict(
     decisive = next(
         one for kind in kinds for one in thresholds if (one["speaks_of"], one["quantity"]) == (kind, "maximum")
     )
-    name = shorten(context.recipient, 80, placeholder=" …")
+    whole = context.recipient
+    name = whole if len(whole) <= _NAME else cut(whole.partition(" (")[0], _NAME)
     if success is None:
         sentence = f"For {name}, the risk is not decided: {reason}."
         return {"outcome": "not counted", "threshold": decisive["name"], "sentences": [sentence]}
@@ -280,7 +343,7 @@ def _verdict(
             ""
             if context.public
             else f" The likeliest way to it, {way}, is assumed at {percent(chance, _DIGITS)}. The product is "
-            f"{percent(success['maximum'] * chance, _DIGITS)}; the ways are not added up."
+            f"{percent(success['maximum'] * chance, _DIGITS)}."
         ),
     ]
     return {
@@ -558,7 +621,8 @@ def review_content(context: Context | None, content: Mapping[str, Any]) -> dict[
             _event(
                 "Somebody was found, or the file got into other hands",
                 "nothing is known",
-                "Take the signature back: sfumato sign RELEASE --key KEY --revoke FILE. Tell who answers.",
+                "Take the signature back: sfumato sign RELEASE --key KEY --revoke FILE. Give FILE to the recipient. "
+                "Tell who answers.",
             ),
             _event(
                 "A new version of this program", f"made with the attacks of {content['made']}", "Make this page again."

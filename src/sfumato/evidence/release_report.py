@@ -34,7 +34,7 @@ from sfumato.evidence.content import (
 )
 from sfumato.evidence.context import ESTIMATED, Decision, context_content, law_content, review_content
 from sfumato.evidence.intruder import read_score
-from sfumato.evidence.standards import annex_section, counts_in_words, standards_content
+from sfumato.evidence.standards import annex_section, counts_in_words, standards_content, words_of
 from sfumato.models.protocol import Outcome
 from sfumato.numbers import counted, percent
 from sfumato.policy.parts import Context
@@ -101,7 +101,8 @@ class ReleaseReport:
     def html(self, edition: Edition = "internal") -> str:
         """Return the page: one file without scripts or anything loaded from elsewhere. Needs Jinja and matplotlib."""
         content = self.to_dict(edition)
-        return render(content, _draw_report(content) if edition == "internal" else {})
+        drawings = _draw_report(content) if edition == "internal" else {}
+        return render({**content, "glossary": words_of(render({**content, "glossary": {}}, drawings))}, drawings)
 
     def short_html(self, edition: Edition = "internal") -> str:
         """Return the short report, to be signed: four printed pages at most; :meth:`html` is its annex.

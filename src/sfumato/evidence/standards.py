@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +15,7 @@ from string import ascii_lowercase
 from typing import Any, Literal, NamedTuple
 
 from sfumato.errors import PolicyError, raise_all
+from sfumato.evaluation.attacks.fingerprint import UNPUBLISHED
 from sfumato.numbers import counted, figure, percent
 from sfumato.policy.parts import WAYS, Author, Context
 
@@ -35,8 +37,41 @@ SECTIONS = (
     "standards",
     "check",
     "signed",
+    "glossary",
 )
 """The sections of the annex, in their order."""
+
+
+GLOSSARY = {
+    "singling out": "a statement fits exactly one person; that person need not be known by name",
+    "prosecutor": "somebody who knows that the person is in the table",
+    "journalist": "somebody who knows only that the person may be in the table",
+    "quasi-identifying": "others may know it, and find a person by it",
+    "hierarchy": "which coarser values stand for which finer ones",
+    "k-anonymity": "each person looks like at least k people in what others may know",
+    "l-diversity": "people who look alike have several sensitive values",
+    "t-closeness": "people who look alike have about the same sensitive values as everybody",
+    "β-likeness": "no sensitive value is much more frequent among people who look alike than among everybody",
+    "NCP": "the width of what was published, as a share of the widest possible; 0% is no loss",
+    "φ²": "how closely two columns go together; 0 is not at all, 1 is fully",
+    "total variation": "the share of records that would need another value to restore what was there",
+    "surest": "those about whom the attacker believes a guess most firmly",
+    "shadow": "another release of the same kind, made to learn what one looks like",
+    "downcoding": "guessing the exact value from the coarse one",
+    "minimality": "using that the program changes no more than it must",
+    "mondrian": "the method that divides groups of people as long as each part keeps the promises",
+}
+"""Words of the field, in plain ones; the annex explains those that occur."""
+
+
+def words_of(page: str) -> dict[str, str]:
+    """Return the words of the glossary that occur in a page."""
+    text = re.sub(r"<style.*?</style>|<[^>]+>", " ", page, flags=re.DOTALL).replace("-", " ").lower()
+    return {
+        word: meaning
+        for word, meaning in GLOSSARY.items()
+        if re.search(rf"\b{re.escape(word.replace('-', ' ').lower())}", text)
+    }
 
 
 def annex_section(name: str) -> str:
@@ -51,12 +86,17 @@ _Content = Mapping[str, Any]
 
 
 class Question(NamedTuple):
-    """One thing that a standard asks, in our words."""
+    """One thing that a standard asks, in our words.
+
+    `lacks`: what its source does not say, so that a person must. `alike`: a question with the same answer.
+    """
 
     name: str  # such as "iso-27559 6.3.3 a"
     clause: str
     ask: str
     source: str | None  # what of the evidence or the policy answers it
+    lacks: str | None = None
+    alike: str | None = None
 
 
 class Standard(NamedTuple):
@@ -85,7 +125,8 @@ def _questions(standard: str, items: Sequence[Mapping[str, str]]) -> tuple[Quest
         clause = item["clause"]
         letter = f" {ascii_lowercase[places[clause]]}" if many[clause] > 1 else ""
         places[clause] += 1
-        found.append(Question(f"{standard} {clause}{letter}", clause, item["ask"], item.get("from")))
+        name, more = f"{standard} {clause}{letter}", (item.get(key) for key in ("from", "lacks", "alike"))
+        found.append(Question(name, clause, item["ask"], *more))
     return tuple(found)
 
 
@@ -113,7 +154,11 @@ def standards_content(context: Context | None, content: _Content) -> list[dict[s
     found = []
     for standard in standards():
         entries = [
-            {"question": one.name, "ask": one.ask, **_answered(one, answers.get(one.name), context, content)}
+            {
+                "question": one.name,
+                "ask": one.ask,
+                **_answered(one, answers.get(one.name, answers.get(one.alike or "")), context, content),
+            }
             for one in standard.questions
         ]
         states = Counter(entry["status"] for entry in entries)
@@ -156,10 +201,12 @@ def _answered(
     stated = _STATES[question.source](context) if question.source in _STATES and context is not None else None
     author = None if context is None else context.author
     words = None if answer is None else answer["answer"]
-    if figure is not None:
+    if figure is not None and (question.lacks is None or words is not None):
         status, by = STATUSES[0], "counted"
     elif words is not None:
         status, by = STATUSES[1], _signature(answer)
+    elif question.lacks is not None and (figure or stated) is not None:
+        status, by = STATUSES[2], f"does not say {question.lacks}"
     elif stated is not None and author is not None:
         status, by = STATUSES[1], _signature(author.model_dump())
     else:
@@ -221,6 +268,17 @@ def _treatment(content: _Content) -> str:
     return " ".join(f"{one['name']}: {one['treatment']}." for one in content["columns"])
 
 
+def _indirect(content: _Content) -> str | None:
+    found = [one for one in content["columns"] if one["role"] == "quasi-identifying"]
+    return _treatment({"columns": found}) if found else None
+
+
+def _original(content: _Content) -> str | None:
+    """Say that the original was there when the page was made."""
+    names = [one["name"] for one in content["stays"] if one["what"] == "the original"]
+    return f"Yes: {names[0]} was read for this page, and stays with the steward." if names else None
+
+
 def _kinds(content: _Content) -> str | None:
     found = [f"{one['name']} {one['kind']}" for one in content["columns"] if one["kind"]]
     return f"{', '.join(found)}." if found else None
@@ -251,8 +309,8 @@ def _promises(content: _Content) -> str | None:
 def _people(content: _Content) -> str | None:
     if "people" in content:
         return "People have several records; people are counted."
-    repeated: str | None = content.get("repeated")
-    return repeated
+    said: str | None = content.get("repeated", content.get("one_each"))
+    return said
 
 
 def _risk(stage: str, *names: str) -> Callable[[_Content], str | None]:
@@ -399,7 +457,7 @@ def _suppression(content: _Content) -> str | None:
         return None
     groups = suppression["subgroups"]
     if not groups:
-        return "No subgroup loses records for sure."
+        return "No subgroup is known to have lost records."
     most = max(groups, key=lambda one: one["suppressed"])
     share = percent(most["suppressed"], _DIGITS)
     return f"At most {share} of a subgroup of {most['attribute']}; {counted(len(groups), 'subgroup')} lose records."
@@ -425,7 +483,8 @@ def _earlier(content: _Content) -> str | None:
 
 def _pseudonyms(content: _Content) -> str | None:
     found = [one["meaning"] for one in content["promises"] if one["promise"].startswith("fingerprints")]
-    return found[0] if found else None
+    unplayed = (content["attacks"] or {"unplayed": {}})["unplayed"]
+    return found[0] if found else "None is published." if unplayed.get("fingerprint") == UNPUBLISHED else None
 
 
 def _listing(key: str, what: str, place: str) -> Callable[[_Content], str | None]:
@@ -434,8 +493,12 @@ def _listing(key: str, what: str, place: str) -> Callable[[_Content], str | None
 
 
 def _files(content: _Content) -> str | None:
-    recount = "" if content["is_file"] else ", and the command that recounts every promise"
-    return f"A hash of each file{recount}: section {annex_section('check')}." if content["files"] else None
+    if not content["files"]:
+        return None
+    hashes, check = annex_section("files"), annex_section("check")
+    recount = "" if content["is_file"] else f" The command that recounts every promise: section {check}."
+    goes = f"A hash of each file that goes to the recipient, but of the signature: section {hashes}."
+    return f"{goes if content['goes'] else f'A hash of each table: section {check}.'}{recount}"
 
 
 def _versions(content: _Content) -> str:
@@ -445,6 +508,12 @@ def _versions(content: _Content) -> str:
 def _intruder(content: _Content) -> str | None:
     found = content.get("intruder")
     return None if not found else " ".join(found["sentences"])
+
+
+def _tried(content: _Content) -> str | None:
+    """Say whether a person tried; the edition for others does not tell."""
+    is_told = "intruder" in content and content["intruder"] is None
+    return "No: no result of a person who tried was given." if is_told else _intruder(content)
 
 
 _COUNTS: Mapping[str | None, Callable[[_Content], str | None]] = {
@@ -458,6 +527,8 @@ _COUNTS: Mapping[str | None, Callable[[_Content], str | None]] = {
     "looks": _looks,
     "chance": _chance,
     "treatment": _treatment,
+    "indirect": _indirect,
+    "original": _original,
     "attacker": _attacker,
     "maximum": _risk("after", "highest"),
     "average": _risk("after", "average"),
@@ -488,6 +559,8 @@ _COUNTS: Mapping[str | None, Callable[[_Content], str | None]] = {
     "decisions": _listing("decisions", "What was decided, and when", "decisions"),
     "versions": _versions,
     "intruder": _intruder,
+    "tried": _tried,
+    "published_policy": _listing("published_policy", "The policy without what is assumed of the recipient", "files"),
 }
 """What of the evidence answers a question; None where this release, or this edition, does not tell."""
 
@@ -514,7 +587,9 @@ def _control_of(name: str) -> Callable[[Context], str | None]:
 def _owners(context: Context) -> str | None:
     people: list[Author] = [] if context.author is None else [context.author]
     names = [*(f"{one.name}, {one.role}" for one in people), *(one.owner for one in context.assumptions().values())]
-    return f"{'; '.join(dict.fromkeys(names))}." if names else None
+    # Who is named with two offices is one person.
+    once = {name.partition(",")[0]: name for name in reversed(names)}
+    return f"{'; '.join(reversed(once.values()))}." if names else None
 
 
 _STATES: Mapping[str | None, Callable[[Context], str | None]] = {
@@ -522,6 +597,7 @@ _STATES: Mapping[str | None, Callable[[Context], str | None]] = {
     "purpose": lambda context: context.purpose,
     "other_data": lambda context: context.other_data,
     "review": lambda context: context.review,
+    "review_by": lambda context: None if context.review_by is None else f"Until {context.review_by}.",
     "population": _population,
     "owners": _owners,
     **{way: _assumption(way) for way in WAYS},

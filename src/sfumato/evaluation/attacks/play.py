@@ -303,9 +303,9 @@ def _row(result: AttackResult) -> tuple[Cell, ...]:
 
 
 _NEEDED = {
-    "control": "needs a control group of people who were not in the data (control=)",
-    "register": "needs a register of names and quasi-identifying values (register=)",
-    "earlier": "needs another release of the same people (earlier=)",
+    "control": "needs a control group of people who were not in the data",
+    "register": "needs a register of names and quasi-identifying values",
+    "earlier": "needs another release of the same people",
     "anonymizer": "needs to know the algorithm, which the release does not say",
     "sensitive": "needs a sensitive attribute, and the release has none",
     "pseudonyms": UNPUBLISHED,
