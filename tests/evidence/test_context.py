@@ -507,3 +507,22 @@ def test_another_look_is_due_when_its_day_has_come(folder, table, day, is_due):
         assert (day or "Another recipient") in made.html(edition)
     with pytest.raises(sf.PolicyError, match="review-by"):
         policy(context(0.3, 0.1, 0.05, **{"review-by": "next spring"}))
+
+
+def test_what_the_purpose_needs_names_every_pair_and_what_it_does_not():
+    """Two columns that are published as they are keep their association; what is not named is listed."""
+    columns = {**BASE["columns"], "insensitive": ["flag"]}
+    frame = people().with_columns(flag=pl.Series(["yes" if i % 4 < 2 else "no" for i in range(57)]))
+    stated = policy({**context(0.3, 0.1, 0.1), "purpose-columns": ["town", "ill", "flag"]}, columns=columns)
+    original = sf.read_table(frame, stated)
+    made = sf.report(sf.anonymize(original, stated, seed=1), original, policy=stated, attacks=False, seed=1)
+    figures = made.to_dict()["purpose_figures"]
+    pairs = {frozenset(one["columns"]): one for one in figures["pairs"]}
+    assert pairs.keys() == {frozenset(pair) for pair in (("town", "ill"), ("town", "flag"), ("ill", "flag"))}
+    kept = pairs[frozenset(("ill", "flag"))]
+    assert kept["before"] > 0
+    assert kept["after"] == pytest.approx(kept["before"])
+    assert figures["unnamed"] == ["age"]
+    page = made.short_html()
+    assert "Published, though the purpose does not name them: age." in page
+    assert "not answered; a person must judge (ema-0070 T utility c)" in page

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.evidence.content import QUESTIONS
+from sfumato.evidence.content import QUESTIONS, answers_content
 from sfumato.evidence.of_kinds import _joined
 from sfumato.registry import OWN_KINDS, loaded
 from sfumato.series.attacks import Played, attack_releases
@@ -101,6 +101,31 @@ def test_each_attack_on_a_table_stands_under_one_question():
     assert nothing["inference"]["sentence"] == (
         "Not played: who is right is known by the original alone. The steward plays it with --original."
     )
+
+
+def test_an_attack_with_two_scores_is_one_attack():
+    """What is guessed beside sensitive columns is named, and no count says more than there is."""
+    success = {"people": 9, "share": 0.5, "low": 0.4, "high": 0.6, "baseline": 0.3}
+    same = {"knows": "", "success": success, "allowed": None, "surest": "", "notes": [], "unplayed": None}
+    played = [
+        {**same, "attack": attack, "headline": headline, "succeeds": headline == "succeeds", "is_allowed": allowed}
+        for attack, headline, allowed in (
+            ("homogeneity", "succeeds", False),
+            ("homogeneity", "succeeds", False),
+            ("skewness", "succeeds", True),
+            ("attribute-inference: flag", "does no better than guessing", False),
+        )
+    ]
+    content = {
+        "attacks": {"results": played, "unplayed": {}},
+        "columns": [{"name": "ill", "role": "sensitive"}],
+        "kind": {"name": "generalized-table"},
+        "records": {"original": 9},
+        "earlier": [],
+    }
+    found = {one["question"]: one for one in answers_content(content)}["inference"]
+    assert found["sentence"] == "2 of 3 attacks succeed; 1 of them goes beyond what a promise allows: homogeneity."
+    assert found["limits"][0] == "These attacks are about ill, flag alone."
 
 
 FOREIGN = {
