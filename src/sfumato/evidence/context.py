@@ -228,8 +228,8 @@ def _together(decisive: Mapping[str, Any], chances: Mapping[str, float]) -> Iter
         together = 1 - prod(1 - chance * success for chance in chances.values())
         is_above = together > decisive["value"] + TOLERANCE
         yield (
-            "The ways are not added up: the usual method compares the likeliest one. Taken for independent, all "
-            f"come to {percent(together, _DIGITS)}, which is {'above' if is_above else 'not above'} the threshold."
+            "The ways are not added up: the usual method compares the likeliest one. If each had "
+            f"a success of its own, independent of the others, all would come to {percent(together, _DIGITS)}, which is {'above' if is_above else 'not above'} the threshold."
         )
 
 
