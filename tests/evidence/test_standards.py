@@ -13,7 +13,7 @@ import pytest
 import sfumato as sf
 from evidence.test_context import STATED, context, folder, people, policy, table  # noqa: F401
 from sfumato.evidence import standards as module
-from sfumato.evidence.standards import STATUSES, standards, words_of
+from sfumato.evidence.standards import STATUSES, glossary_of, standards
 
 AUTHOR = {"name": "A. Steward", "role": "data office", "day": "2026-11-02"}
 ANSWER = {**AUTHOR, "name": "B. Officer", "question": "iso-27559 9.4", "answer": "The file is asked back."}
@@ -105,7 +105,10 @@ def test_what_the_page_knows_of_itself_is_answered(folder, table):
 
 
 def test_the_annex_explains_the_words_that_occur(folder, table):
-    assert words_of("<p>the prosecutor; K-Anonymity</p><style>shadow</style>").keys() == {"prosecutor", "k-anonymity"}
+    assert glossary_of("<p>the prosecutor; K-Anonymity</p><style>shadow</style>").keys() == {
+        "prosecutor",
+        "k-anonymity",
+    }
     page = sf.report(folder, table, policy=policy(context(0.3, 0.1, 0.2)), attacks=False, seed=1).html()
     assert "<li>prosecutor: somebody who knows that the person is in the table</li>" in page
     assert "<li>shadow: " not in page

@@ -25,7 +25,7 @@ from sfumato.evaluation.risk.report import RiskReport
 from sfumato.evaluation.utility.answers import query_workload
 from sfumato.evaluation.utility.describe import describe
 from sfumato.evaluation.utility.measure import Utility, measure_utility
-from sfumato.evidence.context import Decision, cut, log_in_words
+from sfumato.evidence.context import Decision, abridge, log_in_words
 from sfumato.evidence.standards import annex_section
 from sfumato.evidence.subgroups import (
     CellChanges,
@@ -611,7 +611,7 @@ def _text_of(value: float | str | None) -> str:
 
 def _within(text: str, most: int) -> str:
     """Cut a long text between words, and say where the rest stands."""
-    return cut(text, most)
+    return abridge(text, most)
 
 
 def _percent(share: float | None) -> str:

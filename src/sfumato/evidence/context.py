@@ -36,7 +36,7 @@ _AT_ONCE, _MINUTE = timedelta(hours=1), 60
 _PUBLIC_THRESHOLD = "0.09"
 
 
-def cut(text: str, most: int) -> str:
+def abridge(text: str, most: int) -> str:
     """Cut a long text between words, never inside parentheses, and show that something is left out."""
     if len(text) <= most:
         return text
@@ -229,7 +229,8 @@ def _together(decisive: Mapping[str, Any], chances: Mapping[str, float]) -> Iter
         is_above = together > decisive["value"] + TOLERANCE
         yield (
             "The ways are not added up: the usual method compares the likeliest one. If each had "
-            f"a success of its own, independent of the others, all would come to {percent(together, _DIGITS)}, which is {'above' if is_above else 'not above'} the threshold."
+            f"a success of its own, independent of the others, all would come to "
+            f"{percent(together, _DIGITS)}, which is {'above' if is_above else 'not above'} the threshold."
         )
 
 
@@ -329,7 +330,7 @@ def _verdict(
         one for kind in kinds for one in thresholds if (one["speaks_of"], one["quantity"]) == (kind, "maximum")
     )
     whole = context.recipient
-    name = whole if len(whole) <= _NAME else cut(whole.partition(" (")[0], _NAME)
+    name = whole if len(whole) <= _NAME else abridge(whole.partition(" (")[0], _NAME)
     if success is None:
         sentence = f"For {name}, the risk is not decided: {reason}."
         return {"outcome": "not counted", "threshold": decisive["name"], "sentences": [sentence]}

@@ -34,7 +34,7 @@ from sfumato.evidence.content import (
 )
 from sfumato.evidence.context import ESTIMATED, Decision, context_content, law_content, review_content
 from sfumato.evidence.intruder import read_score
-from sfumato.evidence.standards import annex_section, counts_in_words, standards_content, words_of
+from sfumato.evidence.standards import annex_section, counts_in_words, glossary_of, standards_content
 from sfumato.models.protocol import Outcome
 from sfumato.numbers import counted, percent
 from sfumato.policy.parts import Context
@@ -102,7 +102,7 @@ class ReleaseReport:
         """Return the page: one file without scripts or anything loaded from elsewhere. Needs Jinja and matplotlib."""
         content = self.to_dict(edition)
         drawings = _draw_report(content) if edition == "internal" else {}
-        return render({**content, "glossary": words_of(render({**content, "glossary": {}}, drawings))}, drawings)
+        return render({**content, "glossary": glossary_of(render({**content, "glossary": {}}, drawings))}, drawings)
 
     def short_html(self, edition: Edition = "internal") -> str:
         """Return the short report, to be signed: four printed pages at most; :meth:`html` is its annex.

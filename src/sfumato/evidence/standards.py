@@ -64,7 +64,7 @@ GLOSSARY = {
 """Words of the field, in plain ones; the annex explains those that occur."""
 
 
-def words_of(page: str) -> dict[str, str]:
+def glossary_of(page: str) -> dict[str, str]:
     """Return the words of the glossary that occur in a page."""
     text = re.sub(r"<style.*?</style>|<[^>]+>", " ", page, flags=re.DOTALL).replace("-", " ").lower()
     return {

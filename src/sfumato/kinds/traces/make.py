@@ -336,13 +336,15 @@ def _without_violations(grain: Grain, demand: Demand) -> tuple[Flags, bool]:
     # rarer, so that it begins anew, L times at most.
     rows, stays = grain.rows, np.ones(len(grain.worth), dtype=np.bool_)
     everybody, people_only = np.ones(len(rows.starts) - 1, dtype=np.bool_), demand._replace(width=1)
+    # A doublet that too few have goes from everybody; where wishes differ, from some, and is rarer for others.
+    have_wishes = bool((demand.needs > demand.k).any())
     for _ in range(demand.known):
         found = 0
         for size in range(1, demand.known + 1):
             sets = violating_sets(rows, people_only, stays, everybody, size, _NONE, _MOST_SETS)
             if len(sets):
                 stays &= without_sets(rows.starts, sets, size, grain.worth)
-            found += len(sets) * (size > 1)
+            found += len(sets) * (size > 1 or have_wishes)
         if not found:
             return stays, True
     return stays, False
