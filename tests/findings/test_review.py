@@ -211,14 +211,19 @@ def test_addresses_of_mail_in_a_file_are_an_identifier_and_infinity_is_no_fault(
     assert [finding.name for finding in found.of("contact")] == ["identifier"]
 
 
-def test_numbers_that_a_typed_source_holds_as_text_are_asked_about() -> None:
+def test_numbers_that_a_typed_source_holds_as_text_are_named() -> None:
     day = pl.date(1950, 1, 1) + pl.duration(days=pl.int_range(60, dtype=pl.Int64) * 97)
     table = pl.select(
         day.cast(pl.String).alias("born"), pl.int_range(20, 80).cast(pl.String).alias("age"),
         (pl.int_range(60) * 37 + 10_000).cast(pl.String).alias("zip"),
         (pl.int_range(60) % 9).cast(pl.String).alias("ward"),
     )  # fmt: skip
-    assert [column.name for column in sf.review(table).columns if column.kind is None] == ["age"]
+    noted = [
+        each
+        for each in sf.read_table(table, sf.Schema(quasi_identifying=table.columns)).remarks
+        if "all numbers" in each
+    ]
+    assert [each.partition(":")[0] for each in noted] == ["Column 'age'"]
     kinds = {name: sf.Attribute(kind=kind) for name, kind in (("born", None), ("age", "numeric"))}
     read = sf.read_table(table, sf.Schema(quasi_identifying={**kinds, "zip": sf.Attribute(), "ward": sf.Attribute()}))
     assert read.frame["born"].dtype == pl.Date

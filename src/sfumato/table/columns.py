@@ -1125,8 +1125,6 @@ def _text_among_types(column: pl.Series, attribute: Attribute, reading: ValueRea
     is_usual = NumberStyle(Kind.DATE).read(known.head(1)).is_not_null().any()
     # A frame that pandas or polars reads from a CSV file has days as text.
     found = [_ISO] if is_usual and way_of(known, PLAIN).kind is Kind.DATE else [] if is_usual else proposals(known)
-    if not found and _are_many_numbers(known):
-        found = [Proposal(Kind.NUMERIC, PLAIN, sure=False)]
     if len(found) == 1 and found[0].sure:
         return _proposed(column, found[0], reading)
     if found:
@@ -1136,6 +1134,10 @@ def _text_among_types(column: pl.Series, attribute: Attribute, reading: ValueRea
     stray = strays(known)
     if stray is not None and attribute.strays is None and attribute.kind is None:
         raise _about_strays(column.name, stray, _strangers(column, reading, stray.way))
+    if not found and _are_many_numbers(known):
+        numbers, codes = set_word("kind", "numeric", column.name), _as_text_option(column.name)
+        words = f"its texts are all numbers, and stay text. Numbers: {numbers}; codes: {codes}."
+        return typed._replace(remarks=(*typed.remarks, f"Column {column.name!r}: {words}"))
     return typed
 
 

@@ -431,8 +431,7 @@ def adult() -> sf.Table:
         pl.all().str.strip_chars()
     )
     quasi = ["age", "work", "education", "marital", "race", "sex", "country"]
-    attributes = {name: sf.Attribute(kind="categorical") for name in quasi}
-    return sf.read_table(frame, sf.Schema(quasi_identifying=attributes, sensitive=["job"], others="drop"), missing="?")
+    return sf.read_table(frame, sf.Schema(quasi_identifying=quasi, sensitive=["job"], others="drop"), missing="?")
 
 
 def test_adult_by_occupation(tmp_path):
