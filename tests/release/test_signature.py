@@ -244,14 +244,14 @@ def test_a_series_is_signed_as_a_whole(place: Path) -> None:
     assert run("sign", folder, "--key", own, "--revoke", place / "back.json")[0] == 0
     assert run("verify", folder, "--key", f"{own}.pub", "--revocations", place / "back.json")[0] == 1
     # A statement about a series is none about its releases, nor the other way.
-    release = folder / "1"
+    release = series.releases[0]
     (release / "signature.json").write_bytes((folder / "signature.json").read_bytes())
     assert not sf.verify(release, key=f"{own}.pub").ok
     (release / "signature.json").unlink()
     series.append(frame.with_columns(pl.col("who") + 2000))
     code, said = run("verify", folder, "--key", f"{own}.pub")
     assert code == 1
-    assert "was added" in said
+    assert " added" in said
 
 
 def test_a_page_of_evidence_has_a_statement_of_its_own(place: Path) -> None:
@@ -271,4 +271,4 @@ def test_a_page_of_evidence_has_a_statement_of_its_own(place: Path) -> None:
     page.write_text("<p>evidence, changed</p>")
     code, said = run("verify", page, "--key", f"{own}.pub")
     assert code == 1
-    assert "to-sign.html was changed" in said
+    assert "to-sign.html was changed" in " ".join(said.split())
