@@ -17,7 +17,7 @@ import sfumato as sf
 from sfumato.cli.app import app
 from sfumato.cli.evidence import FORM
 from sfumato.evaluation.attacks import BackgroundKnowledge, Homogeneity
-from sfumato.evidence.context import context_content, cut, log_decision, log_in_words, log_problem, read_decisions
+from sfumato.evidence.context import abridge, context_content, log_decision, log_in_words, log_problem, read_decisions
 
 STATED = {"owner": "A. Steward, data office", "source": "the contract of 2026"}
 BASE = {
@@ -159,9 +159,7 @@ def test_what_speaks_against_a_verdict_stands_beside_it(folder, table):
     for chances in ((0.3, 0.1, 0.1), (0.6, 0.6, 0.6)):
         said = found(folder, table, context(*chances, threshold=own))["verdict"]["sentences"]
         together = 1 - (1 - most * chances[0]) * (1 - most * chances[1]) * (1 - most * chances[2])
-        words = (
-            f"all come to {100 * together:.3g}%, which is {'above' if together > 0.09 else 'not above'} the threshold."
-        )
+        words = f"all would come to {100 * together:.3g}%, which is {'above' if together > 0.09 else 'not above'} the threshold."
         assert said[2].endswith(words)
         assert f"Once somebody tries, {100 * above:.3g}% of the records are found with a chance above 9%." in said[3]
         beside = f"and are exceeded: 9% for the public ({100 * most:.3g}% of the person most at risk)"
@@ -172,9 +170,9 @@ def test_no_name_is_cut_inside_parentheses(folder, table):
     long = f"the institute of health ({'with many researchers ' * 5})"
     first = found(folder, table, {**context(0.3, 0.1, 0.1), "recipient": long})["verdict"]["sentences"][0]
     assert first.startswith("For the institute of health, the risk")
-    assert cut("one (two three) four (five six)", 27) == "one (two three) four …"
-    assert cut("one (two (three) four)", 18) == "one …"
-    assert cut("one two", 7) == "one two"
+    assert abridge("one (two three) four (five six)", 27) == "one (two three) four …"
+    assert abridge("one (two (three) four)", 18) == "one …"
+    assert abridge("one two", 7) == "one two"
 
 
 @pytest.mark.parametrize(
