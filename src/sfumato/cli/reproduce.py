@@ -15,7 +15,7 @@ from sfumato.errors import InputError, PolicyError, raise_all
 if TYPE_CHECKING:
     from sfumato.papers.reproduction import Reproduction
 
-PAPERS = "soccer, caat, slicing, ratings, similarity"
+PAPERS = "soccer, caat, slicing, ratings, similarity, rings"
 """Names for the help page; the experiments themselves are only loaded when one is needed."""
 
 
