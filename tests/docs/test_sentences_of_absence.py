@@ -36,6 +36,7 @@ WORDS = {
     "src/sfumato/cli/explain.py: Only delta-presence and differential privacy bound",
     "src/sfumato/evaluation/attacks/intersection.py: no model of one release bounds",
     "src/sfumato/evaluation/attacks/reconstruction.py: no promise bounds",
+    "src/sfumato/evidence/content.py: no attack guesses",
     "src/sfumato/kinds/sets/check.py: no attack of this program guesses",
     "src/sfumato/kinds/traces/check.py: no attack of this program guesses",
     "src/sfumato/kinds/ratings/check.py: no model bounds",
