@@ -285,7 +285,7 @@ def may_count_seconds(numbers: NDArray[np.float64]) -> bool:
 
 
 _DAYS_FOR_NOTHING = frozenset(
-    date(*day) for day in (
+    (date(*day) - date(1970, 1, 1)).days for day in (
         (1, 1, 1), (1111, 11, 11), (1753, 1, 1), (1800, 1, 1), (1899, 12, 30), (1899, 12, 31), (1900, 1, 1),
         (1901, 1, 1), (1904, 1, 1), (1960, 1, 1), (1970, 1, 1), (2099, 12, 31), (2100, 1, 1), (2222, 2, 2),
         (2999, 12, 31), (9999, 12, 31),
@@ -295,11 +295,12 @@ _DAYS_FOR_NOTHING = frozenset(
 
 def days_for_nothing(days: pl.Series, counts: NDArray[np.int64]) -> int:
     """Count records with a day such as 9999-12-31 that lies far from all others. Rising (d,); cost O(d)."""
-    places, numbers = [], days.cast(pl.Int32).to_numpy()
+    # By their numbers: Python has no day before year 1, and none after 9999.
+    places, numbers = [], days.cast(pl.Int32).cast(pl.Int64).to_numpy()
     for place in (0, len(days) - 1) if len(days) > 2 else ():
         rest = np.delete(numbers, place)
         gap = int(np.abs(rest - numbers[place]).min())
-        if days[place] in _DAYS_FOR_NOTHING and gap > max(365, int(rest[-1] - rest[0]) // 2):
+        if int(numbers[place]) in _DAYS_FOR_NOTHING and gap > max(365, int(rest[-1] - rest[0]) // 2):
             places.append(place)
     return int(counts[places].sum())
 
