@@ -273,9 +273,11 @@ def _take(item: int, most: int, number: int, state: Microaggregation) -> int:
 
 @kernel
 def _take_around(seed: int, k: int, number: int, state: Microaggregation) -> int:
-    """Put the record `seed` and its k − 1 nearest into a class; returns how many points they have, in ``items``."""
-    # The records of the seed itself are nearest to it, but those of a lower point at the same place come first of all
-    # others. Capacity: k points at most, in k + 1 places.
+    """Put the record `seed` and its k − 1 nearest into a class; returns how many points they have, in ``items``.
+
+    The records of the seed itself are nearest to it, but those of a lower point at the same place come first of all
+    others. Capacity: k points at most, in k + 1 places.
+    """
     point = state.tree.points[state.tree.places[seed]].copy()
     taken = _take(seed, 1, number, state)
     points = 0

@@ -538,9 +538,11 @@ def _place(
     ladder: Ladder, doublets: Int64s, point: int, level: int, levels: int, known: int, k: int, charge: Floats,
     counts: Int32s, keys: Int64s, ends: Int64s,
 ) -> float:  # fmt: skip
-    """Give a point the doublet of a level; return how much more is charged."""
-    # Only combinations with the doublet that goes, or with the one that comes, change. Capacity: `keys` and `ends` have
-    # room for those of the longest trace.
+    """Give a point the doublet of a level; return how much more is charged.
+
+    Only combinations with the doublet that goes, or with the one that comes, change. Capacity: `keys` and `ends` have
+    room for those of the longest trace.
+    """
     old, new = doublets[point], int64(-1)
     if level < levels:
         new = int64(ladder.codes[level * len(ladder.owners) + point])

@@ -389,9 +389,11 @@ def _give_back(growth: Growth) -> None:
 def _nearest(
     codes: Codes, first_only: bool, tree: RecordTree, loss: ClassLoss, growth: Growth, walk: TreeSearch
 ) -> int:
-    """Find the records nearest to the class, all or the first in tree order; returns how many are in `found`."""
-    # Nodes are visited once, so that no record is found twice: `found` has room for all. Ends: each node is visited
-    # once. Capacity: fewer nodes than the tree has wait.
+    """Find the records nearest to the class, all or the first in tree order; returns how many are in `found`.
+
+    Nodes are visited once, so that no record is found twice: `found` has room for all. Ends: each node is visited once.
+    Capacity: fewer nodes than the tree has wait.
+    """
     found, stack, bounds = walk.found, walk.stack, walk.bounds
     best = np.inf
     held = 0

@@ -204,9 +204,11 @@ def _throw_together(one: int, used: int, table: _Table, pool: _Pool, state: Int6
 
 @borrowing
 def _list(thrown: int, share: int, table: _Table, pool: _Pool | _Ranges, state: Int64s) -> int:
-    """List the records of the pool, up to a share of each class as free; returns how many those are."""
-    # Capacity: each record is in one class, and `records` and `labels` have a place for each. At most FREE are free:
-    # where all members are more, the classes are two at most, and half of FREE are free of each.
+    """List the records of the pool, up to a share of each class as free; returns how many those are.
+
+    Capacity: each record is in one class, and `records` and `labels` have a place for each. At most FREE are free:
+    where all members are more, the classes are two at most, and half of FREE are free of each.
+    """
     free, stays = 0, 0
     for label in range(thrown):
         free += min(share, table.sizes[pool.classes[label]])
@@ -734,9 +736,11 @@ def _build_ranges(
     thrown: int, free: int, k: int, ruled: bool, loss: ClassLoss, rules: RuleArrays, table: _Table, pool: _Ranges,
     state: Int64s,
 ) -> int:  # fmt: skip
-    """Share all records out anew, to a class more or less or as many; returns how many classes, or 0."""
-    # Ends: a record that is added has no class before, and there is one less of those. Capacity: one class more than
-    # were thrown together, MOST and one.
+    """Share all records out anew, to a class more or less or as many; returns how many classes, or 0.
+
+    Ends: a record that is added has no class before, and there is one less of those. Capacity: one class more than were
+    thrown together, MOST and one.
+    """
     nobody = int64(NOBODY)
     # never 0: k is 1 or more
     count = max(1, min(free // k, thrown + draw(state, 3) - 1))

@@ -241,12 +241,14 @@ def _least_charge(
     codes: Codes, weights: Int64s, record: int, k: int, times: int, own: int, fair: bool, most: float,
     candidates: Int64s, charges: Floats, patience: int, loss: ClassLoss, members: Int64s, copies: Int64s,
 ) -> tuple[float, float]:  # fmt: skip
-    """Return the most that a record can be charged in any region with it, at most `most`, and what that one costs."""
-    # A region pays `times` its loss for k records: copies of this one, up to `own`, and the others that are charged
-    # most. `fair`: nobody is charged more than any region costs them, so that what it costs is the least of what is
-    # left. Limits are searched depth first; the levels of the search are the attributes, the most telling first.
-    # `members` and `copies`, int64 (k,), then hold who the k are. Ends: the limit of a level rises each time, through
-    # the costs that its records have. Capacity: there is a level for each attribute, and one more.
+    """Return the most that a record can be charged in any region with it, at most `most`, and what that one costs.
+
+    A region pays `times` its loss for k records: copies of this one, up to `own`, and the others that are charged most.
+    `fair`: nobody is charged more than any region costs them, so that what it costs is the least of what is left.
+    Limits are searched depth first; the levels of the search are the attributes, the most telling first. `members` and
+    `copies`, int64 (k,), then hold who the k are. Ends: the limit of a level rises each time, through the costs that
+    its records have. Capacity: there is a level for each attribute, and one more.
+    """
     count = len(candidates)
     width = codes.shape[1]
     costs = np.zeros((width, count))

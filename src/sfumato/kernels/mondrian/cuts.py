@@ -515,10 +515,12 @@ def _copy(records: LaidRecords, source: int, to: LaidRecords, target: int) -> No
 
 @kernel
 def _move_to_sides(records: LaidRecords, low: int, high: int, spare: LaidRecords) -> int:
-    """Move records left where ``spare.weights`` says 0 and right where it says 1; return the first on the right."""
-    # A record is copied to the end of both sides and only one of them moves on: which one it is cannot be guessed, and
-    # a wrong guess costs more than a copy that is written over. Nothing is lost by that, as both ends stand at the
-    # record or before it. Capacity: `spare` has a place for each record.
+    """Move records left where ``spare.weights`` says 0 and right where it says 1; return the first on the right.
+
+    A record is copied to the end of both sides and only one of them moves on: which one it is cannot be guessed, and a
+    wrong guess costs more than a copy that is written over. Nothing is lost by that, as both ends stand at the record
+    or before it. Capacity: `spare` has a place for each record.
+    """
     words, weights, rows = records.words, records.weights, records.rows
     spare_words, spare_weights, spare_rows = spare.words, spare.weights, spare.rows
     left = low

@@ -442,9 +442,11 @@ def _group(
     codes: Codes, low: int, rows: int, attribute: int, offset: int, present: int, total: int, items: Items,
     row_weight: Int64s, finder: ItemFinder,
 ) -> int:  # fmt: skip
-    """Put neighboring codes together; a code that fills a share by itself stands alone, so heavy values stay exact."""
-    # That makes an item for each share and for each code that fills one, 2 `RUNS` at most.
-    # Capacity: an attribute has `MOST` places, which is 2 `RUNS`.
+    """Put neighboring codes together; a code that fills a share by itself stands alone, so heavy values stay exact.
+
+    That makes an item for each share and for each code that fills one, 2 `RUNS` at most.
+    Capacity: an attribute has `MOST` places, which is 2 `RUNS`.
+    """
     numbers, tally = items.numbers, finder.tally
     for row in range(rows):
         tally[codes[low + row, attribute]] += row_weight[row]

@@ -252,10 +252,12 @@ def _pairs_within(counts: Any, steps: int) -> float:
 def _best_cut(
     codes: Any, order: Any, first: int, last: int, origin: int, width: int, steps: int, counts: Any
 ) -> tuple[int, int, int]:
-    """Return the column and the codes on both sides of the cut that leaves fewest pairs of query and vector."""
-    # Queries are as the vectors are. A cut after `low_end` sends queries up to ``low_end + steps`` to the left, and
-    # those from ``high_start - steps`` on to the right. Column −1: no cut is worth it. Ends: codes rise, to the largest
-    # that occurs at most.
+    """Return the column and the codes on both sides of the cut that leaves fewest pairs of query and vector.
+
+    Queries are as the vectors are. A cut after `low_end` sends queries up to ``low_end + steps`` to the left, and those
+    from ``high_start - steps`` on to the right. Column −1: no cut is worth it.
+    Ends: codes rise, to the largest that occurs at most.
+    """
     height = last - first
     best, best_column, best_low, best_high = _WORTH * float(height) * float(height), -1, 0, 0
     for column in range(width):
@@ -373,9 +375,11 @@ def _cut(
     center: int, issue: int, rated: bool, mine: int, candidates: Any, left: int, cursors: Any, starts: Any,
     issues: Any, codes: Any, steps: int, null: int,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """Keep the candidates whose dissimilarity of one issue is small enough, in order."""
-    # Returns how many, how many dissimilarities were evaluated, and the first issue that one of them rated after this
-    # one. Capacity: `kept` never passes `place`.
+    """Keep the candidates whose dissimilarity of one issue is small enough, in order.
+
+    Returns how many, how many dissimilarities were evaluated, and the first issue that one of them rated after this
+    one. Capacity: `kept` never passes `place`.
+    """
     kept, evaluated, following = 0, 0, np.iinfo(np.int32).max
     for place in range(left):
         record = candidates[place]

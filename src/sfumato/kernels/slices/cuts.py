@@ -143,9 +143,11 @@ def _at_median(ordered: Any, column: Any, side: Any) -> None:
 
 @borrowing
 def _spread(ordered: Any, strata: Any, buffers: CutBuffers) -> None:
-    """Send the lower half of every stratum left and the upper one right."""
-    # The middle of a stratum of odd size waits for the next coarser level; the last middle of all goes left.
-    # Capacity: middles are fewer than the rows that were passed.
+    """Send the lower half of every stratum left and the upper one right.
+
+    The middle of a stratum of odd size waits for the next coarser level; the last middle of all goes left.
+    Capacity: middles are fewer than the rows that were passed.
+    """
     waiting = len(ordered)
     for level in range(len(strata)):
         stratum_of = strata[level]

@@ -449,9 +449,11 @@ def _add_beliefs(
     person: int, bucket: int, match: float, found: Int64s, lists: BucketLists, holding: Int64s, everything: Int64s,
     weights: Floats, shares: Floats,
 ) -> None:  # fmt: skip
-    """Hand the weight of a bucket to the sensitive values that may be the person's there."""
-    # Of several columns that have the sensitive attribute, each further one weighs a value by its rows with it that
-    # agree, over all rows of the bucket with it: they are joined by the value.
+    """Hand the weight of a bucket to the sensitive values that may be the person's there.
+
+    Of several columns that have the sensitive attribute, each further one weighs a value by its rows with it that
+    agree, over all rows of the bucket with it: they are joined by the value.
+    """
     first = found[holding[0]]
     start = lists.value_starts[first]
     total = 0.0
