@@ -312,6 +312,9 @@ _NEEDED = {
     "identifying": "needs a column of names: give the original as a frame or file, with its schema",
 }
 
+_GIVEN = ("control", "register", "earlier")
+"""Needs that are keywords of :func:`attack`."""
+
 
 def attack(
     release: Release | Published | str | Path,
@@ -409,7 +412,7 @@ def attack(
         errors=errors,
     )
     if target is not None and attacks is not None:
-        problems = [problem for one in chosen if (problem := _misfit(one, target))]
+        problems = [problem for one in chosen if (problem := _misfit(one, target, in_call=True))]
         errors += [PolicyError(*problems)] if problems else []
     raise_together(errors)
     assert target is not None
@@ -515,14 +518,18 @@ def _chosen(attacks: object, errors: list[SfumatoError]) -> list[Attack]:
     return found
 
 
-def _misfit(one: Attack, target: Target) -> str | None:
-    """Say why an attack cannot be played, or return None."""
+def _misfit(one: Attack, target: Target, *, in_call: bool = False) -> str | None:
+    """Say why an attack cannot be played, in a call also by which keyword it could be; or return None."""
     if target.published.kind not in one.kinds:
         needed = " or ".join(map(with_article, sorted(one.kinds)))
         return f"{one.name}: cannot be played on {with_article(target.published.kind)}; it needs {needed}"
     if not any(table.height for table in target.published.tables.values()):
         return f"{one.name}: nothing was published that it could be played on: the release has no records"
-    lacking = [_NEEDED[need] for need in one.needs if not _has(target, need)]
+    lacking = [
+        f"{_NEEDED[need]} ({need}=)" if in_call and need in _GIVEN else _NEEDED[need]
+        for need in one.needs
+        if not _has(target, need)
+    ]
     return f"{one.name}: {'; '.join(lacking)}" if lacking else None
 
 
