@@ -112,6 +112,7 @@ def core():
     yield from (one_line(name).replace("`", "") for name in names)
     forms = [*map(form_of, names), *(part_form(part, {}) for part in ("Recoding", "People"))]
     yield from (field.help.replace("`", "") for form in forms for field in form.fields)
+    yield from (part for form in forms for part in words.paragraphs(form.why))
     yield from of_attacks()
     yield from of_findings()
     yield from map(str, Meaning)

@@ -37,6 +37,7 @@ _EXPRESSION = re.compile(r"{{.*?}}", re.DOTALL)
 _PLACE = re.compile(r"{(\w+)}")
 _NUMBER = re.compile(r"[-+−]?\d[\d,]*(?:\.\d+)?(?: ?%)?")
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_MARKUP = re.compile(r":\w+:`(?:~[\w.]*\.)?|`+|\ANotes: |\*(\w[^*`]*\w\.?)\*")
 
 
 @dataclass(frozen=True)
@@ -177,6 +178,11 @@ def tongue(text: str) -> str:
     return ENGLISH if reader.get() == ENGLISH or _said(reader.get(), text) == text else reader.get()
 
 
+def paragraphs(text: str) -> list[str]:
+    """Return the paragraphs of a description as a page shows them: without the marks of docstrings."""
+    return [" ".join(_MARKUP.sub(r"\1", part).split()) for part in text.split("\n\n")]
+
+
 def script_words(language: str) -> str:
     """Return what the scripts of the pages say, as JSON; nothing in English."""
     texts = catalogue(language).texts
@@ -267,4 +273,4 @@ def _run(pieces: list[tuple[str, bool]], translate: Callable[[str], str]) -> str
 def context(language: str) -> dict[str, Any]:
     """Return what templates of a language know of it."""
     texts = {"language": language, "languages": languages(), "script_words": script_words(language)}
-    return {**texts, "_": say, "tongue": tongue}
+    return {**texts, "_": say, "tongue": tongue, "paragraphs": paragraphs}
