@@ -24,7 +24,7 @@ LOWERED = {
     "sfumato.anonymizers.mondrian": {"_FEWEST_RECORDS": 8, "_FEWEST_CLASSES": 2, "_CLASSES_MEANT": 2, "_APART_TASK": 8},
     "sfumato.kinds.ratings.make": {"_BLOCK": 8},
     "sfumato.evaluation.attacks.minimality": {"_SETTLING": 3, "_SWEEPS": 2},
-    "sfumato.kernels.mondrian.items": {"MOST": 8, "RUNS": 4, "BITMAP_CODES": 12, "PLANES": 1},
+    "sfumato.kernels.expected_loss": {"MOST": 8, "RUNS": 4, "BITMAP_CODES": 12, "PLANES": 1},
     "sfumato.kernels.mondrian.mondrian": {"SAMPLE": 16},
     "sfumato.kernels.point_tree": {"LEAF": 2},
     "sfumato.kernels.ratings.proximate": {"LEAF": 2},

@@ -36,7 +36,7 @@ from sfumato.kernels.mondrian.cuts import (
     widest_cut,
     widest_first,
 )
-from sfumato.kernels.mondrian.items import (
+from sfumato.kernels.expected_loss import (
     ATTRIBUTE,
     FIRST,
     LAST,
@@ -71,7 +71,7 @@ from sfumato.kernels.types import Codes, Flags, Floats, Int32s, Int64s, Space, i
 # order of a hash of what they hold, and keep it inside every range, so that the first ones are a sample that depends on
 # nothing but the records.
 #
-# Letters are those of :mod:`sfumato.kernels.mondrian.items`.
+# Letters are those of :mod:`sfumato.kernels.expected_loss`.
 
 
 SAMPLE = 1024  # records that a range is judged on
