@@ -19,8 +19,8 @@ from tests.naive import expected_loss as naive
 
 from examples import examples
 from sfumato.kernels.bits import how_many, lowest, single
-from sfumato.kernels.mondrian.cuts import LaidRecords, Options
 from sfumato.kernels.expected_loss import WEIGHT, exact_loss, expected_loss, find_items, new_items, spread_table
+from sfumato.kernels.mondrian.cuts import LaidRecords, Options
 from sfumato.kernels.mondrian.mondrian import partition_range
 from sfumato.kernels.predicates import DISTINCT, K_ANONYMITY, RuleArrays
 from sfumato.kernels.types import NUMERIC, SET, TREE, Space

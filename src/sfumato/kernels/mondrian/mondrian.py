@@ -12,6 +12,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.bits import EMPTY, ONE, has
+from sfumato.kernels.expected_loss import (
+    ATTRIBUTE,
+    FIRST,
+    LAST,
+    MOST,
+    PLANES,
+    PRESENT,
+    START,
+    Candidates,
+    ItemFinder,
+    ItemRows,
+    Items,
+    LookedAt,
+    Scoring,
+    find_items,
+    new_items,
+    next_better,
+    propose,
+    rate_range,
+    slice_weights,
+    spread_table,
+    tabulate_evenness,
+)
 from sfumato.kernels.jit import borrowing, inlined, interpreted_as, kernel, sized
 from sfumato.kernels.mondrian.cuts import (
     NOT_KEPT,
@@ -35,29 +58,6 @@ from sfumato.kernels.mondrian.cuts import (
     total_weight,
     widest_cut,
     widest_first,
-)
-from sfumato.kernels.expected_loss import (
-    ATTRIBUTE,
-    FIRST,
-    LAST,
-    MOST,
-    PLANES,
-    PRESENT,
-    START,
-    Candidates,
-    ItemFinder,
-    ItemRows,
-    Items,
-    LookedAt,
-    Scoring,
-    find_items,
-    new_items,
-    next_better,
-    propose,
-    rate_range,
-    slice_weights,
-    spread_table,
-    tabulate_evenness,
 )
 from sfumato.kernels.predicates import LARGEST_SHARE, RuleArrays, holds
 from sfumato.kernels.types import Codes, Flags, Floats, Int32s, Int64s, Space, int64
