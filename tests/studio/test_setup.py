@@ -15,6 +15,7 @@ from sfumato.models import MODELS
 from sfumato.studio.draft import Draft
 from sfumato.studio.forms import entry_from, method_form, model_form
 from sfumato.studio.routes.promises import STARTS
+from sfumato.studio.routes.runs import weaker
 from studio.desks import ROLES, opened, people
 
 PAGES = ["/", "/columns", "/sizes", "/sizes/more", "/hierarchies?column=4", "/promises", "/runs", "/look", "/compare"]
@@ -503,3 +504,16 @@ def test_counts_follow_what_a_column_itself_says_of_its_values(tmp_path):
         assert studio.desk.jobs.wait(1, 120).state == "done"
         page = studio.get("/look/1/person?row=1")
         assert (page.status_code, "fits in the release" in page.text) == (200, True)
+
+
+def test_more_people_than_there_are_is_said_before_the_run_and_never_proposed(tmp_path):
+    with opened(tmp_path, people(tmp_path / "people.csv", rows=60)) as studio:
+        studio.enter()
+        studio.set_up(k="61")
+        for path in ("/promises", "/runs"):
+            assert "there are only 60 record(s)" in studio.get(path).text
+        lower = [draft.rest["models"][0]["k"] for _, draft in weaker(studio.desk.draft, 60)]
+        assert lower == [61, 61, 60, 30]
+        asked = {"what": "model", "place": "0", "option.k": "60"}
+        assert studio.post("/setup/promises", **asked).status_code == 200
+        assert "there are only" not in studio.get("/promises").text

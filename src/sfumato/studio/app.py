@@ -14,6 +14,7 @@ from starlette.routing import Match, Route
 
 from sfumato.studio.desk import Desk
 from sfumato.studio.guard import Guard
+from sfumato.studio.pages import page
 from sfumato.studio.project import Project
 from sfumato.studio.routes import columns
 from sfumato.studio.words import say
@@ -139,6 +140,8 @@ async def page_elsewhere(request: Request, error: Exception) -> Response:
 
 
 async def _missing(request: Request, error: Exception) -> Response:
+    if request.method == "GET" and hasattr(request.app.state, "desk"):
+        return page(request, "problem.html", "", 404, problems=["There is no such page."])
     return PlainTextResponse("There is no such page.\n", 404)
 
 

@@ -31,6 +31,7 @@ from sfumato.table.schema import Attribute, Kind, Schema, is_measured
 from sfumato.table.sources.protocol import Reading
 
 if TYPE_CHECKING:
+    from sfumato.classes.statistics import ClassStatistics
     from sfumato.findings.review import Finding, Profile, Review
     from sfumato.policy.policy import Policy
     from sfumato.release.verify import OpenedRelease
@@ -202,6 +203,7 @@ class Desk:
     _judged: dict[str, tuple[object, Any]] = field(default_factory=dict)
     _questions: dict[str, tuple[object, list[Question]]] = field(default_factory=dict)
     _hindered: tuple[object, list[Question]] | None = None
+    _everybody: ClassStatistics | None = None  # everybody as one class, where that decides what can be promised
     _found: dict[int, tuple[object, tuple[Finding, ...]]] = field(default_factory=dict)
 
     @classmethod
@@ -406,7 +408,7 @@ class Desk:
         key = self.source, _without_numbers(policy)
         if self._hindered is None or self._hindered[0] != key:
             self._hindered = key, self._refusals(policy)
-        return self._hindered[1]
+        return self._hindered[1] or self._unmet(policy)
 
     @property
     def can_run(self) -> bool:
@@ -417,17 +419,34 @@ class Desk:
         return (known or self.table.height * len(self.table.names) <= JUDGED_AT_ONCE) and not self.hindrances()
 
     def _refusals(self, policy: Policy) -> list[Question]:
+        from sfumato.anonymizers.protocol import Publisher
+        from sfumato.classes.statistics import statistics_of
         from sfumato.release.task import Task
 
+        self._everybody = None
         with self.lock:
             try:
-                Task(self.table.with_schema(policy.to_schema()), policy)
+                task = Task(self.table.with_schema(policy.to_schema()), policy)
                 for name, attribute in self.attributes(self.draft).items():
                     self.preview.hierarchy(name, attribute)
+                if not (isinstance(task.anonymizer, Publisher) or task.is_of_people):
+                    encoded = task.encoded()
+                    self._everybody = statistics_of(encoded, np.zeros(encoded.height, dtype=np.int32), 1)
             except SfumatoError as error:
                 found = [finding.problem() for each in self.findings().values() for finding in each]
                 return [Question.of(line, self.table) for line in dict.fromkeys([*error.problems, *found])]
         return []
+
+    def _unmet(self, policy: Policy) -> list[Question]:
+        """Return which promises not even everybody as one class keeps; records that may be left out could mend it."""
+        whole = self._everybody
+        if whole is None or policy.suppression_limit:
+            return []
+        from sfumato.models.protocol import of_population
+
+        models = [model for model in policy.to_models() if not of_population([model])]
+        failing = (model for model in models if not model.holds(whole).all())
+        return [Question(in_page_words(reason)) for model in failing if (reason := model.explain(whole))]
 
     def unprotected(self) -> list[str]:
         """Name the sensitive columns of which no promise of the draft speaks."""

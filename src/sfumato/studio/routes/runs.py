@@ -47,9 +47,9 @@ LIMITS = (0.01, 0.05)
 MOST = 6
 
 
-def weaker(draft: Draft) -> list[tuple[str, Draft]]:
+def weaker(draft: Draft, records: int) -> list[tuple[str, Draft]]:
     """Return weaker drafts with their names, of each promise and of the suppression limit; at most a handful."""
-    found = [*_more_suppression(draft), *_weaker_models(draft)]
+    found = [*_more_suppression(draft), *_weaker_models(draft, records)]
     return found[:MOST]
 
 
@@ -60,22 +60,23 @@ def _more_suppression(draft: Draft) -> Iterator[tuple[str, Draft]]:
             yield f"allow {limit:.0%} of the records to be suppressed", draft.with_rest("suppression-limit", limit)
 
 
-def _weaker_models(draft: Draft) -> Iterator[tuple[str, Draft]]:
+def _weaker_models(draft: Draft, records: int) -> Iterator[tuple[str, Draft]]:
     models = list(draft.rest.get("models", ()))
     for place, model in enumerate(models):
         for key, value in model.items():
-            for less in _weaker_values(key, value):
+            for less in _weaker_values(key, value, records):
                 changed = [*models[:place], {**model, key: less}, *models[place + 1 :]]
                 yield f"{model['name']} with {key} = {less:g}", draft.with_rest("models", changed)
 
 
-def _weaker_values(key: str, value: Any) -> list[Any]:
+def _weaker_values(key: str, value: Any, records: int) -> list[Any]:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return []
     if key in LOWER:
         least = 2 if key != "m" else 1
-        # Close by first, then half of it.
-        return sorted({each for each in (int(value) - 1, int(value) // 2) if least <= each < value}, reverse=True)
+        # Close by first, then half of it; nothing asks for more people than there are.
+        most = min(int(value), records + 1)
+        return sorted({each for each in (most - 1, most // 2) if least <= each < value}, reverse=True)
     if key in HIGHER:
         top = HIGHER[key]
         more = [value * 1.5, value * 2] if isinstance(value, float) else [value + 1, value * 2]
@@ -127,7 +128,10 @@ def _relaxing(desk: Desk, failed: Job) -> list[tuple[str, Job | None, dict[str, 
     """Return what could be relaxed, with the job that tries it and what that found."""
     tries = {job.title: job for job in reversed(desk.jobs.of_kind("try")) if job.about == failed.number}
     draft = desk.project.history.entry(failed.entry).draft
-    return [(name, tries.get(name), figures(tries[name]) if name in tries else {}) for name, _ in weaker(draft)]
+    return [
+        (name, tries.get(name), figures(tries[name]) if name in tries else {})
+        for name, _ in weaker(draft, desk.table.height)
+    ]
 
 
 def start(request: Request, sent: FormData) -> str:
@@ -151,7 +155,7 @@ def start(request: Request, sent: FormData) -> str:
 def _try_all(desk: Desk, failed: Job) -> str:
     entry = desk.project.history.entry(failed.entry)
     tried = {job.title for job in desk.jobs.of_kind("try") if job.about == failed.number}
-    for name, draft in weaker(entry.draft):
+    for name, draft in weaker(entry.draft, desk.table.height):
         if name in tried:
             continue
         try:
@@ -167,7 +171,7 @@ def relax(request: Request, sent: FormData) -> str:
     desk = desk_of(request)
     failed = desk.jobs.get(whole(text(sent, "run"), "run"))
     name = text(sent, "name")
-    drafts = dict(weaker(desk.project.history.entry(failed.entry).draft))
+    drafts = dict(weaker(desk.project.history.entry(failed.entry).draft, desk.table.height))
     if name not in drafts:
         raise InputError("name: is none of what can be relaxed")
     chosen = drafts[name]
