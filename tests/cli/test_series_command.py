@@ -49,7 +49,7 @@ def test_a_walk_through_the_months(months: Path) -> None:
     assert code == 0
     assert out.startswith("Release 1: 30 people came\n")
     assert "entropy-l-diversity (l=2): holds" in out
-    assert "It is release 1 of a series (append): it stands up to the others of the series" in unwrapped(out)
+    assert "It is release 1 of a series (append). It stands up to the others of the series" in unwrapped(out)
     assert "series started in s; keep s.ledger to yourself, and copies of it" in err
     code, out, err = run("append", "s", "1.csv")
     assert (code, out.split("\n")[0]) == (0, "Release 2: 20 people came")

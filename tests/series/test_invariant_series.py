@@ -305,7 +305,7 @@ def changed(number: int, place: int, value: object) -> list[Person]:
         ([*PAIRS, PAIRS[0]], "1 record of 5 with a key that another one has"),
         (
             [*PAIRS, ("e", 30, "A", "flu"), ("f", 31, "A", "flu"), ("g", 31, "A", "none")],
-            "1 of them would have to wait",
+            "Of these 1 would have to wait",
         ),
         (PAIRS[:1], "1 counterfeits are needed, more than the 5.0% of rows"),
     ],
@@ -363,7 +363,7 @@ def test_a_start_that_cannot_be_leaves_nothing(words: list[str], told: str, tmp_
 
 def test_more_than_a_share_of_one_value_is_refused_with_how_many(tmp_path: Path) -> None:
     people = [(f"p{number}", 20 + number, "A", "flu") for number in range(6)] + [("x", 30, "A", "cold")]
-    with pytest.raises(sf.UnsatisfiableError, match="more than 1/2 of the newcomers; 5 of them would have to wait"):
+    with pytest.raises(sf.UnsatisfiableError, match=r"more than 1/2 of the newcomers. Of these 5 would have to wait"):
         sf.Series.start(tmp_path / "s", SCHEMA, models(2), table=frame(people), way=WAY)
     assert list(tmp_path.iterdir()) == []
 

@@ -175,7 +175,7 @@ SAID = [
     "column 'a b' has no role, but it is unique; give it a role (--identifying 'a b' removes it), or say that it is to "
     "be published: --publish 'a b' (in Python publish=['a b'])",
     "Column 'a' is sensitive. Remove it unless it is needed; publish='a' (--publish a) says so.",
-    "Column 'a' has 60 categories and no hierarchy; `sfumato hierarchy TABLE a` drafts one.",
+    "Column 'a' has 60 categories and no hierarchy: classes publish sets; `sfumato hierarchy TABLE a` drafts one.",
     "with so many nearly every record is unlike all others. `sfumato risk` on them says which to leave out first.",
     "first in row 7; correct them, give their text with --set source.missing=TEXT, make such texts missing values "
     "(--set column.a.strays=missing), or keep all as text: --categorical a",

@@ -132,7 +132,7 @@ def _set_problems(what: str, columns: object) -> Iterator[str]:
         yield f"{what}: a set lies inside another one, whose table says the same; leave it out"
     elif not is_acyclic(columns):
         yield (
-            f"{what}: sets overlap in a circle, such as a with b, b with c, c with a; what their tables tell together "
+            f"{what}: sets overlap in a circle, such as a with b, b with c, c with a. What their tables tell together "
             "cannot be bounded. Leave one out, or join them"
         )
 

@@ -63,8 +63,8 @@ MOST_RETRIED = 200_000
 """Records up to which that is done."""
 
 _LARGER = (
-    "Sensitive values refused many cuts. Asking for larger classes loses less than cutting as far as the models allow, "
-    "and promises as much; so this was done."
+    "Sensitive values refused many cuts. Larger classes lose less here than cuts as far as the models allow, "
+    "and promise as much. So larger ones were asked for."
 )
 """What the release says that beat the one without."""
 
@@ -384,7 +384,7 @@ def _cut_blocks(
 
     certain = each(run, bounds, threads)
     return (
-        f"Cuts did not look at who has which sensitive value, in {len(certain):,} blocks; in {sum(certain):,} of them "
+        f"Cuts did not look at who has which sensitive value, in {len(certain):,} blocks. In {sum(certain):,} of them "
         "only those were made for which no sensitive value could matter."
     )
 

@@ -131,7 +131,7 @@ def _solved_blindly(start: FeasibleProblem, solve: Callable[[FeasibleProblem], P
     whole = sum(solution.count == 1 for solution in solutions)
     note = (
         f"Classes were made without a look at who has which sensitive value, in {counted(len(blocks), 'block')} of "
-        f"at most {max(len(block.rows) for block in blocks):,} records; {whole:,} of these stayed one class."
+        f"at most {max(len(block.rows) for block in blocks):,} records. Of these {whole:,} stayed one class."
     )
     return replace(join_blocks(height, blocks, solutions), notes=(note, *_common_notes(solutions)))
 

@@ -266,10 +266,11 @@ def _line(name: str, vary: str, loss: Mapping[Promise, float]) -> str:
     apart = f"; the same with rows apart {percent(loss[Promise.APART], 3)}" if Promise.APART in loss else ""
     times = f", {figure(shares / people, 3)} times that of k people" if people else ""
     return (
-        f"People, {name}, information loss on average over {vary}: k records {percent(records, 3)}, which promises "
-        f"nothing to people; k people {percent(people, 3)}; nobody above 1/k {percent(shares, 3)}{times}{apart}. "
-        f"To put all records of a person into one class loses {percent(together, 3)} by itself, without any k: the "
-        "class covers all that the person's records say, so that nobody learns more by knowing several of them."
+        f"People, {name}, information loss on average over {vary}: k records {percent(records, 3)}; "
+        f"k people {percent(people, 3)}; nobody above 1/k {percent(shares, 3)}{times}{apart}. "
+        "k records promise nothing to people. "
+        f"To put all records of a person into one class loses {percent(together, 3)} by itself, without any k. The "
+        "class covers all that the person's records say, so nobody learns more by knowing several of them."
     )
 
 

@@ -99,8 +99,8 @@ LIBRARIES = ("sfumato", "numpy", "numba", "polars")
 _ABSENT, _UNEQUAL, _REFUSED = "absent", "unequal", "refused"
 _TOLD = {
     _ABSENT: "Spark's workers do not have sfumato; nothing was published. Install there the version that is here",
-    _UNEQUAL: "Spark's workers have other versions of Python, sfumato, numpy, numba or polars than are here, so that "
-    "classes might differ; nothing was published. Install equal versions",
+    _UNEQUAL: "Spark's workers have other versions of Python, sfumato, numpy, numba or polars than are here. "
+    "Classes might differ, so nothing was published. Install equal versions",
 }
 
 

@@ -675,8 +675,8 @@ LIMITS = (
 
 
 OF_WISHES = {
-    "k": "A class promises the largest k, rounded up to a step, that somebody in it wishes for: so many people, none "
-    "of whom has a larger share of its rows than 1 in k.",
+    "k": "A class promises the largest k, rounded up to a step, that somebody in it wishes for. It has so many people, "
+    "none of whom has a larger share of its rows than 1 in k.",
     "l": "A class promises the largest l, rounded up to a step, that somebody in it wishes for.",
 }
 """What classes promise where people wish for more than others, by what they wish for."""

@@ -228,8 +228,8 @@ def _together(decisive: Mapping[str, Any], chances: Mapping[str, float]) -> Iter
         together = 1 - prod(1 - chance * success for chance in chances.values())
         is_above = together > decisive["value"] + TOLERANCE
         yield (
-            "The ways are not added up: the usual method compares the likeliest one. If each had "
-            f"a success of its own, independent of the others, all would come to "
+            "The ways are not added up: the usual method compares the likeliest one. "
+            f"If each succeeded independently of the others, all would come to "
             f"{percent(together, _DIGITS)}, which is {'above' if is_above else 'not above'} the threshold."
         )
 
@@ -492,7 +492,7 @@ def log_in_words(decisions: Sequence[Mapping[str, Any]]) -> str:
         seconds = int(span.total_seconds())
         within = counted(seconds, "second") if seconds < _MINUTE else counted(seconds // _MINUTE, "minute")
         said += (
-            f" All {len(times)} versions were recorded within {within}: the log was written at once, and does not show "
+            f" All {len(times)} versions were recorded within {within}. The log was written at once, and does not show "
             "when they were decided."
         )
     return said

@@ -637,8 +637,8 @@ def _risk_of_known(known: Mapping[str, Any] | None) -> list[str]:
         return []
     highest, average = percent(known["highest"], 3), percent(known["average"], 3)
     return [
-        f"By {known['knows']}, somebody is found with a chance of {highest} at most, as promised; {average} on average "
-        "of those who were tried."
+        f"By {known['knows']}, somebody is found with a chance of {highest} at most, as promised. It is {average} "
+        "on average of those who were tried."
     ]
 
 

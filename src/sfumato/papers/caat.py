@@ -50,11 +50,11 @@ _RECORDS = 5000
 _NOTES = (
     "The paper does not name its table; it refers to that of KACA's paper, which used Adult. Hierarchies are ours: it "
     "prints none. Its times were measured on a processor of 2006 and its figures have no readable numbers.",
-    "Both algorithms search a tree here and leave out what is too far; their results are those of the plain ones. "
+    "Both algorithms search a tree here and leave out what is too far. Their results are those of the plain ones. "
     "Seconds (of the processor, on one thread) and 'looked at' are of these. 'Plain' counts are what the algorithms as "
-    "printed would evaluate, worked out from the classes they make: every record that is left, for each record that "
-    "CAAT moves; every other class, for each small class that KACA takes up. How many records CAAT moves at once the "
-    "result does not tell, nor which joins left a class over: there is a least and a most.",
+    "printed would evaluate, worked out from the classes they make. CAAT evaluates every record that is left, for each "
+    "record that it moves. KACA evaluates every other class, for each small class that it takes up. The result does "
+    "not tell how many records CAAT moves at once, nor which joins left a class over. So there is a least and a most.",
 )
 
 

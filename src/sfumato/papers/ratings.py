@@ -56,10 +56,10 @@ _NOTES = (
     "Every search decides the same; they differ in what they have to evaluate. Evaluations are dissimilarities of "
     "single issues. 'masks' is this program's own search, which compares only records that rated the same issues.",
     "The paper does not say which issues are sensitive; here a tenth of them, drawn at random.",
-    "Of films nearly nobody rated the same ones as somebody else: with ε below r hardly any record has another around "
+    "Nearly nobody rated the same films as somebody else. With ε below r hardly any record has another around "
     "it. The survey, in which everybody rates everything, shows searches at work.",
-    "What a search evaluates hangs neither on k nor on l: it finds what is around every record before it answers. With "
-    "the paper's k = 20 and l = 2 the answer is no at every size; how many records are satisfied is told beside it.",
+    "What a search evaluates hangs neither on k nor on l. It finds what is around every record before it answers. With "
+    "the paper's k = 20 and l = 2 the answer is no at every size. Beside it stands how many records are satisfied.",
     "Seconds are of the processor on one thread.",
     "The films are those of another edition of MovieLens than the paper's.",
 )

@@ -37,13 +37,13 @@ _QUASI = tuple(name for name in EIGHT if name != _SENSITIVE)
 _KS, _RECORDS, _TIMES = (2, 5, 10, 20), 5_000, (2, 4)
 _CLASSES = ("k-member", "mondrian")
 _NOTES = (
-    "A ring is a class of k-member that has two or four times k people or more, each beside the one nearest to it. "
-    "Row j covers the k people from place j on, and has the sensitive value of one of them: the same number of places "
-    "further on for all rows of a ring, drawn at random.",
-    "The paper draws one of many matchings instead of one of k. Chances are then no longer equal unless all "
-    "matchings are counted, and whoever knows one person still learns of the others.",
+    "A ring is a class of k-member with two or four times k people or more. Each lies beside the one nearest to it. "
+    "Row j covers the k people from place j on, and has the sensitive value of one of them. That one is the same "
+    "number of places further on for all rows of a ring, drawn at random.",
+    "The paper draws one of many matchings instead of one of k. Chances are then equal only if all "
+    "matchings are counted. Whoever knows one person still learns of the others.",
     "Losses are those of tight ranges and sets. Who knows one person knows the sensitive value of somebody of each "
-    "ring, drawn at random, all quasi-identifying values, and the algorithm.",
+    "ring, drawn at random. He also knows all quasi-identifying values, and the algorithm.",
 )
 
 

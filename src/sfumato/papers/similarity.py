@@ -62,12 +62,12 @@ PRINTED_CLASSES: Mapping[str, Mapping[str, Mapping[int, int]]] = {
 """Tables 4-1 and 4-2: number of unique sets of results."""
 
 _NOTES = (
-    "mondrian (median) is that of the UTD Anonymization Toolbox, which the thesis used: strict, cuts at the lower "
-    "median alone, widths of regions. mondrian (median+fallback) may also cut below the median; else an attribute "
-    "whose records mostly share one value could not be cut.",
-    "Losses are normalized NCP. Mondrian and SBC publish intervals and sets of values, counted over those that occur; "
+    "mondrian (median) is that of the UTD Anonymization Toolbox, which the thesis used. It is strict, cuts at the "
+    "lower median alone, and has widths of regions. mondrian (median+fallback) may also cut below the median. Else an "
+    "attribute whose records mostly share one value could not be cut.",
+    "Losses are normalized NCP. Mondrian and SBC publish intervals and sets of values, counted over those that occur. "
     "Datafly and Incognito publish nodes of the thesis's hierarchies, counted by their leaves.",
-    "Why SBC makes fewer classes than printed at k = 2 is unexplained; the order of the records is not the reason, as "
+    "Why SBC makes fewer classes than printed at k = 2 is unexplained. The order of the records is not the reason, as "
     "it decides nothing here.",
     "Figure 4-3 is of the stand-in, which was made with the frequencies that the thesis states; it decides nothing.",
     "Seconds are of the processor, encoded table in, classes out, on one thread. The thesis prints no times.",

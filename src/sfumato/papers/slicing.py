@@ -52,16 +52,16 @@ _DRAWS = 5
 """Splits into records to publish and to test on, each with releases, queries and classifiers of its own."""
 
 _NOTES = (
-    "The paper at hand has no experiments; it repeats claims of the TKDE paper and expects that overlapping slicing "
+    "The paper at hand has no experiments. It repeats claims of the TKDE paper and expects that overlapping slicing "
     "does better. Both are put to the test on Adult with occupation as the sensitive attribute, as in TKDE.",
     "OCC-7 are seven attributes of Adult, as the TKDE paper names them.",
     "Generalization is Mondrian, with the same l-diversity as the others and no hierarchies. Classifiers are trained "
-    "on a release and tested on original records that were kept back; accuracy is the mean of decision tree and naive "
+    "on a release and tested on original records that were kept back. Accuracy is the mean of decision tree and naive "
     f"Bayes. Records are split and published {_DRAWS} times (once with --quick). Figures are means. What differs by "
     f"less than {_NEGLIGIBLE:.0%}, or not always in the same direction, cannot be decided.",
     "'In one row' is the share of original records whose quasi-identifying values stand together, exactly, in a "
-    "published row: whoever looks somebody up finds them. Of slicing that is nearly a tautology, so that the "
-    "attack decides: membership inference by how well a release fits people who are in it, and people kept back.",
+    "published row. Whoever looks somebody up finds them. Of slicing that is nearly a tautology, so the attack "
+    "decides. It infers membership from how well a release fits people who are in it, and people kept back.",
 )
 
 

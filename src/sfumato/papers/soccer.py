@@ -59,8 +59,8 @@ _ATTACKED = 5
 _NOTES = (
     "k-means starts at random: its figures are means over starts. The paper says nothing of how often it ran.",
     "NCP is counted from the range of the original values in a class, also for k-means, which publishes means.",
-    "A player has a record in every quarter. The paper counts records; with all quarters in one table that promises "
-    "little to a player, so that players are counted as well.",
+    "A player has a record in every quarter. The paper counts records. With all quarters in one table that promises "
+    "little to a player, so players are counted as well.",
     "Strangers are as many other players, of whom the page tells the same. One of them who fits one record alone does "
     "so by chance.",
 )

@@ -109,8 +109,8 @@ class SlicedTable:
     promising: ClassVar[bool] = True
     publishes_chosen: ClassVar[bool] = False
     limits: ClassVar[tuple[str, ...]] = (
-        "Values are published unchanged: somebody who knows rare values of one column finds the buckets where a person "
-        "may be, and often sees that the person is in the table.",
+        "Values are published unchanged. Somebody who knows rare values of one column finds the buckets where a person "
+        "may be. So it often shows that the person is in the table.",
         "Rows are not records: values of different columns are combined at random.",
         "It does not stand up to a second release of the same people.",
     )
@@ -206,7 +206,7 @@ class MarginalTables:
     promising: ClassVar[bool] = True
     publishes_chosen: ClassVar[bool] = True
     limits: ClassVar[tuple[str, ...]] = (
-        "What several tables say together is checked against the estimate of largest entropy; an attacker who knows "
+        "What several tables say together is checked against the estimate of largest entropy. An attacker who knows "
         "more than the tables can do better.",
         "They do not stand up to a second release of the same people.",
     )

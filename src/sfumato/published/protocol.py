@@ -219,8 +219,8 @@ class PublishedTable:
     limits: ClassVar[tuple[str, ...]] = (
         "k-anonymity hides who a record belongs to, not what all records of a class share; l-diversity and t-closeness "
         "do.",
-        "It does not hide whether somebody is in the table, and does not stand up to a second release of the same "
-        "people.",
+        "It does not hide whether somebody is in the table.",
+        "It does not stand up to a second release of the same people.",
     )
     data: pl.DataFrame  # one row for each published record, in random order
     # `quasi_identifying`, `sensitive`: columns with these roles; every other column is insensitive
@@ -300,8 +300,7 @@ class RandomizedTable:
     promising: ClassVar[bool] = False
     publishes_chosen: ClassVar[bool] = False
     limits: ClassVar[tuple[str, ...]] = (
-        "No privacy model is promised: how well people are hidden depends on how much was changed, and has to be "
-        "measured by attacks.",
+        "No privacy model is promised. How well people are hidden depends on how much was changed. Attacks measure it.",
     )
     data: pl.DataFrame  # one row for each published record, in random order
     quasi_identifying: tuple[str, ...]

@@ -208,8 +208,8 @@ def all_records_note(class_of: NDArray[np.int32], numbers: NDArray[np.int32], k:
     fewer = int(np.count_nonzero(own < k))
     return (
         "Records of a person may lie in different classes. Whoever knows all records of somebody is left with "
-        f"{counted(int(own.min()), 'person')} at least (all-records k), {int(np.median(own)):,} for half of them; with "
-        f"fewer than {k:,} for {fewer:,} of {counted(len(own), 'person')}."
+        f"{counted(int(own.min()), 'person')} at least (all-records k). Half of them are left with "
+        f"{int(np.median(own)):,}, and {fewer:,} of {counted(len(own), 'person')} with fewer than {k:,}."
     )
 
 

@@ -200,7 +200,7 @@ def _notes_on_keys(table: Table) -> tuple[str, ...]:
         return ()
     without_key = () if table.keyless_note is None else (table.keyless_note,)
     return without_key + tuple(
-        f"Column {name!r} is published unchanged, and nearly every value of it that repeats is one person's: it links "
+        f"Column {name!r} is published unchanged, and nearly every value of it that repeats is one person's. It links "
         "the records of a person to each other. Leave it out unless the study needs that."
         for name in table.schema.insensitive
         if _links(table.frame[name], table.people)

@@ -446,8 +446,8 @@ def finding_notes(findings: Sequence[Finding]) -> Iterator[str]:
     if severe:
         keys = ", ".join(key for finding in severe for key in finding.keys)
         yield (
-            f"From the next version on a release stops until somebody answers {keys}: in the policy with the list "
-            "columns.accept, in Python with Schema(accept=[...])."
+            f"From the next version on a release stops until somebody answers {keys}. Answer in the policy with the "
+            "list columns.accept, in Python with Schema(accept=[...])."
         )
 
 
@@ -476,8 +476,8 @@ def passing_notes(table: ReadTable, published: Collection[str]) -> tuple[str, ..
 def advice_on_columns(table: ReadTable) -> tuple[str, ...]:
     """Say which quasi-identifying columns need a hierarchy, and that there are many of them."""
     needing = tuple(
-        f"Column {name!r} has {table.look(name).distinct:,} categories and no hierarchy, so that classes publish sets "
-        f"of them; `sfumato hierarchy TABLE {name}` drafts one."
+        f"Column {name!r} has {table.look(name).distinct:,} categories and no hierarchy: classes publish sets; "
+        f"`sfumato hierarchy TABLE {name}` drafts one."
         for name in _bare_categories(table)
         if table.look(name).distinct >= MANY_CATEGORIES
     )
@@ -486,7 +486,7 @@ def advice_on_columns(table: ReadTable) -> tuple[str, ...]:
         return needing
     return (
         *needing,
-        f"There are {count} quasi-identifying columns: with so many nearly every record is unlike all others, and "
+        f"There are {count} quasi-identifying columns. With so many nearly every record is unlike all others, and "
         "what is published is wide. `sfumato risk` on them says which to leave out first.",
     )
 

@@ -109,8 +109,8 @@ def _of_growing(policy: Policy) -> Iterator[str]:
         if tree is not None and not isinstance(tree, (HierarchyTable, Groups)):
             yield (
                 f"column {name!r}: this hierarchy is built from the values that are there, which change from month to "
-                "month; grow needs one that lists all values (a hierarchy file, or groups). Leave the hierarchy out, "
-                "or use append"
+                "month. The way grow needs one that lists all values (a hierarchy file, or groups). Leave the "
+                "hierarchy out, or use append"
             )
     recoding = policy.to_recoding()
     if Form.MEAN in (recoding.numeric, *recoding.forms.values()):
@@ -132,7 +132,7 @@ def _of_models(policy: Policy) -> Iterator[str]:
         if not says(model).survives_suppression:
             yield (
                 f"models: {model.name} does not judge each class by itself. It compares it with the rest of the table, "
-                "which changes with every release; a class could break it later without any change of its own. Use "
+                "which changes with every release. A class could break it later without any change of its own. Use "
                 "k-anonymity, l-diversity or guarded values in a series"
             )
 
@@ -147,7 +147,7 @@ def _of_the_way(policy: Policy) -> Iterator[str]:
     if policy.suppression_limit:
         yield (
             "suppression-limit: a series leaves nobody out. Who is left out of one release would have to stay out of "
-            "all; coming later would show who did not fit. Leave the limit out; who cannot be published yet waits"
+            "all. Coming later would show who did not fit. Leave the limit out; who cannot be published yet waits"
         )
 
 

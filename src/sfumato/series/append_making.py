@@ -168,7 +168,7 @@ def _joined_rows(older: Mapping[str, Any] | None, newer: Mapping[str, Any] | Non
 
 _ELSEWHERE = {
     GROW: (
-        "the recount of BCF-anonymity takes every older row to be in every newer release; older classes reach into "
+        "the recount of BCF-anonymity takes every older row to be in every newer release. Older classes reach into "
         "several newer ones. What rows that vanish leave to the others is not counted. Start a series of m-invariance, "
         "or append, for people who are in none of these releases"
     ),
@@ -299,7 +299,7 @@ def _made(ledger: Ledger, older: ReadRelease, leaving: _Leaving, most_lost: floa
     if lost > most_lost * before:
         raise UnsatisfiableError(
             f"{lost:,} of {before:,} rows would go ({percent(lost / before, 2)}), more than the "
-            f"{percent(most_lost, 2)} that are allowed: everybody whose class publishes the same goes with a person "
+            f"{percent(most_lost, 2)} that are allowed. Everybody whose class publishes the same goes with a person "
             "who withdraws. Allow more (--most-lost), or end this series and start one of m-invariance, where a "
             "withdrawal costs a counterfeit"
         )

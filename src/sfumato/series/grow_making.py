@@ -207,7 +207,7 @@ def _refuse_huge(batch: Batch) -> None:
     ]
     if wrong:
         raise InputError(
-            f"column(s) {', '.join(map(repr, wrong))}: newcomers have numbers of 2^53 or more, and a series whose "
+            f"column(s) {', '.join(map(repr, wrong))}: newcomers have numbers of 2^53 or more. A series whose "
             "classes grow cannot be recounted with them; nothing was published. Take these records out, or start "
             "another series, with such a column as categories or with append"
         )

@@ -478,7 +478,7 @@ def _of_columns(table: Table) -> list[str]:
     problems, sensitive = [], list(table.schema.sensitive)
     if len(sensitive) != 1:
         problems.append(
-            f"sensitive columns: m-invariance protects one, and there are {len(sensitive)}; in a class the values of "
+            f"sensitive columns: m-invariance protects one, and there are {len(sensitive)}. In a class the values of "
             "several columns would have to be exchanged together. Take the others out, or use the way append"
         )
     problems += [
@@ -489,8 +489,8 @@ def _of_columns(table: Table) -> list[str]:
     ]
     if table.schema.insensitive:
         problems.append(
-            f"insensitive columns: {len(table.schema.insensitive)} would be published as they are in every release; "
-            "they link a person's rows from release to release, and counterfeits have none. Take them out, or let "
+            f"insensitive columns: {len(table.schema.insensitive)} would be published as they are in every release. "
+            "They link a person's rows from release to release, and counterfeits have none. Take them out, or let "
             'others be "drop"'
         )
     taken = [name for name in (CLASS_NUMBER, COUNTERFEITS) if name in table.frame.columns]
@@ -528,7 +528,7 @@ def _refuse_changes(batch: Batch, now: pl.DataFrame, before: pl.DataFrame) -> No
     if changed := _changed(now, before, VALUE):
         raise InputError(
             f"{batch.table.source}: {counted(changed, 'person')} with another sensitive value than in an earlier "
-            "release; m-invariance withstands people who come and leave, not sensitive values that change: that "
+            "release. m-invariance withstands people who come and leave, not sensitive values that change. That "
             "somebody ever had a value would be known with up to 2/m. Leave these people out of this and all later "
             "releases"
         )
@@ -559,7 +559,7 @@ def _refuse_if_some_wait(found: Invariant, batch: Batch, name: str, m: int) -> N
     waiting = int((found.class_of < 0).sum())
     if waiting:
         raise UnsatisfiableError(
-            f"m-invariance: in column {name!r} some values have more than 1/{m} of the newcomers; {waiting:,} of them "
+            f"m-invariance: in column {name!r} some values have more than 1/{m} of the newcomers. Of these {waiting:,} "
             f"would have to wait (of {batch.table.height:,} people). Whom it hits would show the value, so nothing was "
             "published: leave all newcomers out until there are others, or lower m in a new series"
         )

@@ -458,7 +458,7 @@ class Ledger:
             return self.spellings().answered(answer).with_keys(keys, self.key)
         if answer not in (None, form):
             raise PolicyError(
-                "key-form: this series was started by an earlier version, or with another answer; it keeps the rule "
+                "key-form: this series was started by an earlier version, or with another answer. It keeps the rule "
                 "for keys that it has. Leave the answer out, or start another series"
             )
         return tags_of(keys, self.key, form), None

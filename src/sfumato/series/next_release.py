@@ -325,7 +325,7 @@ def release_limits(place: SeriesPlace, description: Description) -> tuple[str, .
     return (
         PublishedTable.limits[0],
         "It hides neither whether somebody is in the table, nor with which release of the series.",
-        f"It is release {place.number} of a series ({place.way}): it stands up to the others of the series, and to no "
+        f"It is release {place.number} of a series ({place.way}). It stands up to the others of the series, and to no "
         "other release of the same people.",
         *limits_of_values(models, sensitive),
         *of_people,

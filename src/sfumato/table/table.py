@@ -43,7 +43,7 @@ class RepeatedKey:
         people = np.count_nonzero(np.bincount(self.people))
         return (
             f"Column {self.name!r} repeats: {counted(len(self.people), 'record')} have {people:,} values. If it says "
-            f"who a record is about, promises and risks count records here, not people; have people counted with "
+            f"who a record is about, promises and risks count records here, not people. Have people counted with "
             f"person={self.name!r} (on the command line --person {self.name})."
         )
 
@@ -314,5 +314,5 @@ def keyless_note(person: PersonKey, missing: int, height: int) -> str | None:
     return (
         f"{counted(missing, 'record')} of {height:,} {'has' if missing == 1 else 'have'} no value in "
         f"{named_key(person)}; each counts as a person of its own. Where several are of one person, there are "
-        "fewer people than counted: fill the keys in, or leave such records out."
+        "fewer people than counted. Fill the keys in, or leave such records out."
     )

@@ -311,8 +311,9 @@ def date_form(text: str) -> DateForm:
     pattern = _pattern(tokens)
     if "".join(tokens) != lowered or not _is_whole(pattern):
         raise InputError(
-            "dates must be a form such as dd.mm.yyyy, mm/dd/yyyy, 'yyyy-mm-dd hh:mm:ss' or hh:mm. Its parts are dd, "
-            "ddd, mm, mon, yyyy, yy, 19yy, 20yy, bbbb, hh:mm, hh:mm:ss, am and z; between are . / - , or blanks. "
+            "dates must be a form such as dd.mm.yyyy, mm/dd/yyyy, 'yyyy-mm-dd hh:mm:ss' or hh:mm. Parts of a day are "
+            "dd, ddd, mm, mon, yyyy, yy, 19yy, 20yy and bbbb. Parts of a time are hh:mm, hh:mm:ss, am and z. "
+            "Between parts stand . / - , or blanks. "
             "Spans of time are hhh:mm, hhh:mm:ss, mmm:ss or duration. Counts of days are excel, or "
             "'days since 1970-01-01', also with seconds or milliseconds"
         )

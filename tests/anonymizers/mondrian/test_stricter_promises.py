@@ -55,7 +55,7 @@ def test_larger_classes_are_tried_where_cuts_are_refused(monkeypatch: pytest.Mon
 
 def test_a_release_says_that_it_beat_the_one_of_smaller_classes(monkeypatch: pytest.MonkeyPatch) -> None:
     table, models = table_of(4), [sf.KAnonymity(2), sf.EntropyLDiversity(2)]
-    said = "Asking for larger classes loses less"
+    said = "Larger classes lose less here"
     offered: list[tuple[str, ...]] = []
 
     def last(_: object, solutions: list[Partition]) -> Partition:

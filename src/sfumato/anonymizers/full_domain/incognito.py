@@ -525,8 +525,8 @@ class Samarati(FrequencySearch):
 
     def _account(self, search: LatticeSearch) -> str:
         return (
-            f"Samarati's search counted {search.evaluated:,} of {search.lattice.size:,} generalizations: no height "
-            f"below {sum(search.minimal[0])} has one that satisfies the models, and it has {len(search.minimal):,}."
+            f"Samarati's search counted {search.evaluated:,} of {search.lattice.size:,} generalizations. No height "
+            f"below {sum(search.minimal[0])} has one that satisfies the models; it has {len(search.minimal):,}."
         )
 
     def _order(self, measure: _HeightMeasure) -> float:

@@ -66,8 +66,8 @@ def local_solution(
     value = _value(boxes, loss.objective, tables, domains)
     partition = _partition(boxes, record_of, domains)
     note = (
-        f"Local recoding: {partition.count:,} classes on levels of their own, after {taken.visited:,} visits of nodes "
-        f"in rising order of cost ({measure}: {figure(value)}); not proven to be the best."
+        f"Local recoding: {partition.count:,} classes on levels of their own, after {taken.visited:,} visits of nodes. "
+        f"They were visited in rising order of cost ({measure}: {figure(value)}), not proven to be the best."
     )
     return replace(partition, notes=(note,)), value
 

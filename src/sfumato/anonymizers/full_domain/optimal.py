@@ -351,7 +351,7 @@ def unsatisfiable(problem: Problem, found: SearchResult, *, given: bool = False)
     if given:
         fewest = min(node.suppressed for node in found.evaluated)
         return UnsatisfiableError(
-            f"levels: the promises do not hold on the given levels; at least {counted(fewest, 'record')} would have to "
+            f"levels: the promises do not hold on the given levels. At least {counted(fewest, 'record')} would have to "
             f"be left out, and {problem.suppression_limit:,} may be. Take coarser levels, raise the suppression limit "
             "or lower the models' parameters"
         )

@@ -54,7 +54,7 @@ NEAR_OUTLIER = 0.01
 _ROUNDING = 1e-9
 
 _NO_MODEL = (
-    "No privacy model is enforced or could be recounted; attack the release before it is given away, and see what a "
+    "No privacy model is enforced or could be recounted. Attack the release before it is given away, and see what a "
     "person risks."
 )
 

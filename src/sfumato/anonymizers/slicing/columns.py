@@ -440,7 +440,7 @@ def choose_columns(
         if not found:
             most = "No attribute" if fewer == 1 else f"No more than {counted(fewer - 1, 'other attribute')}"
             note = (
-                f"{most} may stand beside the sensitive ones (alpha = {fewer}): more of what hangs together with them "
+                f"{most} may stand beside the sensitive ones (alpha = {fewer}). More of what hangs together with them "
                 "would tell their values."
             )
             return ChosenColumns(columns, layout, (note,))

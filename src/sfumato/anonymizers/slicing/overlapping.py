@@ -293,7 +293,7 @@ def _notes(choice: OverlappingChoice, table: ColumnSource) -> Iterator[str]:
         yield f"Left the column of a sensitive attribute, as they would have told its values: {moved}."
     if any(name in shared for name in sensitive):
         yield (
-            "A sensitive attribute is in several columns: that does not protect against somebody who knows the "
+            "A sensitive attribute is in several columns. That does not protect against somebody who knows the "
             "values of others in a person's bucket."
         )
     if insensitive:

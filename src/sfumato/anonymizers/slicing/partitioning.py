@@ -127,8 +127,8 @@ def partition_records(
     if found is not None:
         return found
     note = (
-        "More buckets and values match each other than is kept in memory; every bucket keeps the models by itself "
-        'instead, as with protection="buckets", which is more than was asked for.'
+        "More buckets and values match each other than is kept in memory. So every bucket keeps the models by itself, "
+        'as with protection="buckets". That is more than was asked for.'
     )
     return replace(search.by_bucket(), notes=(note,))
 

@@ -99,7 +99,7 @@ class Intersection(Checked):
         found = inside.left > 0
         if not found.any():
             raise InputError(
-                "intersection: nobody fits records of both releases with a value that both leave open; are they of the "
+                "intersection: nobody fits records of both releases with a value that both leave open. Are they of the "
                 "same people, under the schema that was given?"
             )
         absent = len(found) - int(found.sum())

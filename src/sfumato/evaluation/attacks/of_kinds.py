@@ -12,7 +12,7 @@ import polars as pl
 from sfumato.evaluation.attacks.protocol import AttackResult
 from sfumato.progress import Progress, silent
 
-ANEW = "The release does not tell whose each record is, so it was made anew from the original to tell who is right. {}"
+ANEW = "The release does not tell whose each record is. It was made anew from the original to tell who is right. {}"
 _SAME = "What was made is the release, record for record."
 _OTHER = "What was made differs from the release, and the attacks were played on it: a release of the same policy."
 

@@ -250,7 +250,7 @@ KINDS: dict[Verdict, str] = {"succeeds": BAD, "no better": GOOD, "undecided": OP
 _HEADS = ("attack", "people ...", "verdict", "success", "guessing", "0 to 100%")
 
 _STROKES = (
-    "A bar is the 95% interval around the success; strokes are guessing, people who are not in the data, and what the "
+    "A bar is the 95% interval around the success. Strokes are guessing, people who are not in the data, and what the "
     "promises allow."
 )
 

@@ -371,7 +371,7 @@ def budget_notes(model: DifferentialPrivacy, table: Table) -> list[str]:
     people = int(table.person_of.max()) + 1
     if model.delta * people >= 1:
         found.append(
-            f"δ times the number of people is {model.delta * people:g}, and should be far below 1: with so large "
+            f"δ times the number of people is {model.delta * people:g}, and should be far below 1. With so large "
             "a δ the promise allows that somebody is shown as they are."
         )
     return found

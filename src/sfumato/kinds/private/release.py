@@ -20,7 +20,7 @@ from sfumato.release.reports import occasion_lines, promise_lines, section
 
 LIMITS = (
     "It hides whether any one person is in the table, up to ε. It does not hide what the table says about people in "
-    "general: of somebody in it and of somebody who is not, the same may be concluded.",
+    "general. The same may be concluded of somebody in it and of somebody who is not.",
     "A group of g people is hidden up to g times ε, and δ grows faster than that.",
     "Another release of the same people adds its ε to this one's.",
     "Nobody can see ε in a file: who made the release attests that the noise was drawn.",

@@ -209,7 +209,7 @@ def _decided_as_published(release: RatingRelease) -> Satisfaction:
     answer = check_ratings(replace(ratings, scale=scale, codes=codes), release.model)
     if not answer.holds:
         raise PolicyError(
-            "scale: was found in the ratings, and without those that are not published the model does not hold on it; "
-            "declare it when the ratings are read, e.g. scale=(1, 5)"
+            "scale: was found in the ratings. Without those that are not published the model does not hold on it; "
+            "declare it when ratings are read, as scale=(1, 5)"
         )
     return answer

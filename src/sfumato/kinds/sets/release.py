@@ -73,7 +73,7 @@ class SetRelease(ChangedRelease):
     policy_kind = SetPolicy
     settings = ("change", "anonymizer")
     limits = (
-        "An attacker who knows more than m items of somebody may find fewer than k records, down to a single one.",
+        "An attacker who knows more than m items of somebody may find fewer than k records, even a single one.",
         "It does not hide what the records that fit have in common, nor whether somebody is in the release.",
         "What somebody does not have is no knowledge that the promise counts; nor are how often, when or where.",
         "It does not stand up to a second release of the same people.",

@@ -64,10 +64,9 @@ class TraceRelease(ChangedRelease):
     policy_kind = TracePolicy
     settings = ("change", "suppression_limit", "traces")
     limits = (
-        "An attacker who knows more than L points of somebody may find fewer than K traces, down to a single one.",
+        "An attacker who knows more than L points of somebody may find fewer than K traces, even a single one.",
         "It does not hide what the traces that fit have in common, nor whether somebody is in the release.",
-        "Gaps, speed, the number of points of a trace and where somebody was not are no knowledge that the promise "
-        "counts.",
+        "The promise does not count knowledge of gaps, of speed, of how many points a trace has, or of absence.",
         "It does not stand up to a second release of the same people.",
     )
 
@@ -106,10 +105,7 @@ class TraceRelease(ChangedRelease):
         return f"TraceRelease({self.model}, {counted(self.published.height, 'person')})"
 
 
-_AMONG = (
-    "The K people are of a population: who knows that somebody is in the release may find fewer traces, down to a "
-    "single one."
-)
+_AMONG = "The K people are of a population. Who knows that somebody is in the release may find fewer traces, even one."
 
 
 save_traces: Saver[TraceRelease, TracePolicy] = saver(

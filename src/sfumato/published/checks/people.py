@@ -21,7 +21,7 @@ NO_STEP = 2**62
 ATTESTED = "people: attested, not recountable from the release"
 OF_VALUES = (
     "What classes tell of sensitive values is counted in people. Somebody who also knows how many records a person has "
-    "may conclude more: of six records four say flu, and who has three of them has flu."
+    "may conclude more. Of six records four say flu, so who has three of them has flu."
 )
 """What promises about the sensitive values of people do not bound."""
 

@@ -79,7 +79,7 @@ def address_of(url: str) -> Address:
     settings = [part.partition("=") for part in query.split("&") if part]
     if any(word in key.lower() for key, _, _ in settings for word in _SECRET) or ":" in place.rpartition("@")[0]:
         raise PolicyError(
-            "there is a password in the URL of the database; the history of commands and the list of processes show "
+            "there is a password in the URL of the database. The history of commands and the list of processes show "
             "it. Leave it out, and give it in the environment (PGPASSWORD), a password file (~/.pgpass) or a service "
             "file (PGSERVICE)"
         )

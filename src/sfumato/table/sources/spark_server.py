@@ -28,7 +28,7 @@ NOTHING = "Spark finds no such table; check the path as the server sees it, or t
 
 NO_SESSION = f"{REMOTE}: no session can be had there; check the address, and what the server asks for"
 NO_LOCAL = (
-    f"{REMOTE}: no Spark can be started on this machine; that needs the whole of Spark "
+    f"{REMOTE}: no Spark can be started on this machine. It needs the whole of Spark "
     f"(pip install 'pyspark[connect]') and Java. Install both, or name a server (sc://host:{PORT})"
 )
 
