@@ -48,11 +48,13 @@ def test_a_walk_through_the_months(months: Path) -> None:
     code, out, err = run("start", "s", "0.csv", *ROLES, "-k", "3", "--model", "entropy-l-diversity:l=2")
     assert code == 0
     assert out.startswith("Release 1: 30 people came\n")
-    assert "entropy-l-diversity (l=2): holds" in out
-    assert "It is release 1 of a series (append). It stands up to the others of the series" in unwrapped(out)
+    assert out.splitlines()[1].split()[:2] == ["✓", "verified:"]
+    assert "Next      sfumato verify s\n" in out
     assert "series started in s; keep s.ledger to yourself, and copies of it" in err
-    code, out, err = run("append", "s", "1.csv")
+    code, out, err = run("append", "s", "1.csv", "--details")
     assert (code, out.split("\n")[0]) == (0, "Release 2: 20 people came")
+    assert "entropy-l-diversity (l=2): holds" in out
+    assert "It is release 2 of a series (append). It stands up to the others of the series" in unwrapped(out)
     assert "release 2 written to s/0002; check it with: sfumato verify s" in err
     code, out, _ = run("append", "s", "2.csv")
     waits = "Nothing was published: 2 people wait. A class needs at least 3 people, and there are 2 people to come."
@@ -185,7 +187,7 @@ def test_people_with_several_records_from_start_to_attack(months: Path) -> None:
         twice = [(name, age + 1, city, "gout") for name, age, city, _ in everybody[::3] if isinstance(age, int)]
         write_csv(months / f"{month}.csv", [*everybody, *twice, *people(again, first=0, seed=9)])
     roles = ["--person", "name", *ROLES[2:]]
-    code, out, _ = run("start", "s", "0.csv", *roles, "-k", "3", "--seed", "1")
+    code, out, _ = run("start", "s", "0.csv", *roles, "-k", "3", "--seed", "1", "--details")
     assert code == 0
     assert out.startswith("Release 1: 30 people came\n")
     assert "People       30 people, counted class by class" in out

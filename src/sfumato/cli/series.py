@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -16,6 +17,7 @@ from sfumato.cli.options import (
     READING,
     Accept,
     AsJson,
+    Details,
     PolicyFile,
     Quiet,
     RoleOptions,
@@ -29,6 +31,7 @@ from sfumato.cli.review import in_one_line
 
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
+    from sfumato.release.reports import Report
     from sfumato.series.series import Series
     from sfumato.series.step import Step
     from sfumato.table.person_keys import PersonKey
@@ -113,6 +116,7 @@ class Printed:
 
     quiet: Quiet = False
     as_json: AsJson = False
+    details: Details = False
 
     @property
     def is_quiet(self) -> bool:
@@ -318,6 +322,7 @@ def verify(
     exchanged, or is of another series; or the head that was given is not in this series, so that the series was cut off
     or forked.
     """
+    from sfumato.cli.summary import recount_headline, say_report
     from sfumato.errors import PolicyError
     from sfumato.release.signature import signature_checks
     from sfumato.series.description import ledger_of
@@ -330,7 +335,10 @@ def verify(
     if revocations is not None and signer is None:
         raise PolicyError("--revocations: says which signatures of a key do not count; give --key, too")
     found = replace(found, chain=(*found.chain, *signature_checks(folder, signer, revocations)))
-    say_result(found.to_dict(), str(found), as_json=as_json)
+    if as_json:
+        say_json(found.to_dict())
+    else:
+        say_report(recount_headline(found), str(found))
     if not found.ok:
         raise typer.Exit(1)
 
@@ -362,6 +370,7 @@ def attack(
     people may leave; releases that are of no series may then have other columns (composition). Exit code 1: somebody is
     left fewer rows, or values, than promised.
     """
+    from sfumato.cli.summary import say_report, series_attack_headline
     from sfumato.series.attacks import attack_releases, releases_of
 
     releases = releases_of(folder)
@@ -373,7 +382,10 @@ def attack(
         from sfumato.series.attacks import attack_with_keys
 
         found = attack_with_keys(releases, original, columns, said, key_form=key_form)
-    say_result(found.to_dict(), str(found), as_json=as_json)
+    if as_json:
+        say_json(found.to_dict())
+    else:
+        say_report(series_attack_headline(found), str(found))
     if not found.ok:
         raise typer.Exit(1)
 
@@ -492,13 +504,30 @@ def _print_step(step: Step, series: Series, printed: Printed) -> None:
     quiet = printed.quiet
     if printed.as_json:
         say_json({**step.to_dict(), "head": series.head})
-    elif not quiet:
+    elif not quiet and (printed.details or step.report is None or step.folder is None):
         say_fitted(str(step))
+    elif not quiet:
+        _say_step(step, step.report, step.folder)
     if not quiet and step.folder is not None:
         folder = step.folder.parent
         complain([f"release {step.number} written to {step.folder}; check it with: sfumato verify {folder}"])
     if not quiet:
         _print_head(series)
+
+
+def _say_step(step: Step, report: Report, folder: Path) -> None:
+    from sfumato.cli.summary import NextSteps, say_summary
+
+    say_fitted(str(replace(step, report=None)))
+    named = quote(str(folder.parent))
+    say_summary(
+        report,
+        NextSteps(
+            str(folder),
+            f"sfumato verify {named}",
+            f"sfumato attack {named} --original TABLE --original NEXT",
+        ),
+    )
 
 
 def _print_head(series: Series) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sfumato.cli.outcome import WIDTH, narrow, printable
-from sfumato.errors import without_credentials
+from sfumato.errors import VerificationError, without_credentials
 from sfumato.models.protocol import Check, Outcome
 from sfumato.numbers import counted, percent
 from sfumato.published.checks.generalized import SUPPRESSION_PROMISE
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from sfumato.published.checks.generalized import Verification
     from sfumato.rates import Rate
     from sfumato.release.reports import Report, Resistance
+    from sfumato.series.attacks import SeriesAttacks
+    from sfumato.series.verify import SeriesVerification
 
 LABEL = 10
 """Width of the words at the beginning of a line."""
@@ -54,7 +56,7 @@ class NextSteps:
 
 
 _EFFORT = re.compile(
-    r"Refinement lowered|Tried, with|Sensitive values refused many cuts\. Asking|Levels: "
+    r"Refinement lowered|Tried, with|Sensitive values refused many cuts\. Larger|Levels: "
     r"|[\d,]+ of [\d,]+ nodes of the lattice were counted; it is proven"
 )
 """How notes begin that say what an anonymizer did: nothing to look at, and in the report."""
@@ -106,6 +108,27 @@ def headline(verification: Verification) -> str:
     return f"{GOOD} verified: {'the promise holds' if len(checks) == 1 else 'every promise holds'}"
 
 
+def recount_headline(found: SeriesVerification) -> str:
+    """Say in one line whether a series holds what its releases promise."""
+    try:
+        found.raise_unless_ok()
+    except VerificationError as error:
+        return f"{BAD} not verified: {counted(len(error.problems), 'check')} failed"
+    return f"{GOOD} verified: every promise of {counted(len(found.releases), 'release')} holds that the folders decide"
+
+
+def series_attack_headline(played: SeriesAttacks) -> str:
+    """Say in one line whether attacks on several releases leave everybody what is promised."""
+    tried = [each for each in played.played if each.cases]
+    what = counted(played.promised, played.counts)
+    if not tried:
+        return f"{OPEN} no attack was played"
+    if played.ok:
+        return f"{GOOD} {counted(len(tried), 'attack')} played; everybody keeps the {what} that each release promises"
+    fallen = sum(bool(each.below) for each in tried)
+    return f"{BAD} {fallen} of {counted(len(tried), 'attack')} leave somebody less than the {what} that are promised"
+
+
 def promise_table(verification: Verification) -> Iterator[str]:
     """Return the headline with the titles of the columns, and a line for each promise: asked, reached, on what."""
     rows = [_row(check) for check in verification.checks]
@@ -123,7 +146,7 @@ def _row(check: Check) -> tuple[str, str, str, str]:
     on = ", ".join(dict.fromkeys(each.attribute for each in check.achieved if each.attribute))
     if not check.achieved and check.outcome is not Outcome.HOLDS:
         reached = str(check.outcome)
-    return name, asked.removesuffix(")"), reached, on
+    return name, asked.removesuffix(")").replace(f", attribute={on}", ""), reached, on
 
 
 def attack_summary(played: Attacks) -> list[str]:

@@ -115,15 +115,16 @@ class Comparison:
     @property
     def recommendation(self) -> str:
         """Recommend an anonymizer in one sentence, with reasons; where promises differ, for the strongest of them."""
-        means = self.means()
+        means, among = self.means(), ""
         if self.promises:
+            among = " of those that promise most"
             strict = [label for label, (_, promise) in self.promises.items() if promise is Promise.SHARES]
             means = means.filter(pl.col("anonymizer").is_in(strict))
         if (self.frame["status"] != UNFINISHED).all():
-            return recommend(means, self.vary)
+            return recommend(means, self.vary, among)
         if means.is_empty():
             return "Recommendation: none; no run came to a release in the time given."
-        return recommend(means, self.vary).replace("Recommendation:", "Recommendation so far:", 1)
+        return recommend(means, self.vary, among).replace("Recommendation:", "Recommendation so far:", 1)
 
     def plot(self, risk: str = "average_risk", loss: str = "loss") -> Drawing:
         """Draw a figure against what varies, and against a risk with each method's frontier; larger dots took longer.
@@ -336,10 +337,11 @@ _CLOSE = 1.05
 """Anonymizers within 5 % of the best count as equally good; the fastest of them is taken."""
 
 
-def recommend(means: pl.DataFrame, vary: str) -> str:
+def recommend(means: pl.DataFrame, vary: str, among: str = "") -> str:
     """Recommend the anonymizer with the lowest average loss over the values that every candidate reached.
 
     `means`: one row for each anonymizer and value, with the figures. `vary`: name of the column of values.
+    `among`: which releases these are, where they are not all.
     """
     if means.is_empty():
         return "Recommendation: none; no anonymizer satisfied the models at any value."
@@ -355,14 +357,15 @@ def recommend(means: pl.DataFrame, vary: str) -> str:
     words = _CRITERIA[criterion]
     reasons = [f"its {words} is {percent(chosen[criterion], 3)} on average over {vary}"]
     if chosen[criterion] == best:
-        reasons[0] += ", the lowest"
+        reasons[0] += f", the lowest{among}"
     else:
         reasons[0] += f", within 5% of the lowest ({percent(best, 3)}), and it is the fastest of those"
     others = complete.filter(pl.col("anonymizer") != chosen["anonymizer"]).sort(criterion)
     if others.height:
         second = others.row(0, named=True)
         times = second["seconds"] / chosen["seconds"]
-        pace = f"{figure(times, 2)} times slower" if times >= 1 else f"{figure(1 / times, 2)} times faster"
+        pace = f"{figure(max(times, 1 / times), 2)} times {'slower' if times > 1 else 'faster'}"
+        pace = "as fast" if pace.startswith("1 times") else pace
         reasons.append(f"{second['anonymizer']} comes next with {percent(second[criterion], 3)} and is {pace}")
     failed = reached.height - complete.height
     if failed:
