@@ -1,12 +1,19 @@
-"""The page of all paths that ``--set`` takes: ``python docs/site/settings.py > docs/reference/settings.md``."""
+"""The page of all paths that ``--set`` takes, and the tables of options on pages of anonymizers and models.
+
+``python docs/site/settings.py`` writes them down anew, from the docstrings.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from sfumato.policy.policy import Policy
+
+REFERENCE = Path(__file__).parents[1] / "reference"
 
 HEAD = """# Every setting of a policy
 
@@ -72,14 +79,14 @@ def _part(prefix: str, title: str, part: Mapping[str, Any]) -> str:
 
 
 def _anonymizers(schema: Mapping[str, Any]) -> str:
+    """Name the options of each; what they mean stands on the page of each."""
     mapping = schema["properties"]["anonymizer"]["discriminator"]["mapping"]
-    lines = ["## The anonymizer", ""]
+    lines = ["## The anonymizer", "", "| anonymizer | options, explained on its page |", "|---|---|"]
     for name, place in mapping.items():
-        properties = schema["$defs"][place.rpartition("/")[2]]["properties"]
-        rows = [f"| `{key}` | {_told(setting)} |" for key, setting in properties.items() if key != "name"]
-        if rows:
-            lines += [f"### {name}", "", "| path | is |", "|---|---|", *rows, ""]
-    return "\n".join(lines)
+        keys = [f"`{key}`" for key in schema["$defs"][place.rpartition("/")[2]]["properties"] if key != "name"]
+        page = f"{name}.md" if (REFERENCE / f"{name}.md").is_file() else "randomization.md"
+        lines.append(f"| [`{name}`]({page}) | {', '.join(keys)} |")
+    return "\n".join([*lines, ""])
 
 
 def _told(setting: Mapping[str, Any]) -> str:
@@ -94,5 +101,59 @@ def _lists(text: str, words: list[str]) -> bool:
     return all(str(word) in text for word in words)
 
 
+_TABLE = re.compile(r"^\| (option|parameter) \|.*\n\|[-|]+\|\n(?:\|.*\n)+", re.MULTILINE)
+
+
+def pages() -> Iterator[tuple[Path, str]]:
+    """Yield every page of an anonymizer or a model, and its text with tables as docstrings say."""
+    schema = Policy.json_schema()
+    places = dict(schema["properties"]["anonymizer"]["discriminator"]["mapping"])
+    models = schema["properties"]["models"]["items"]["discriminator"]["mapping"]
+    owners = {
+        **dict.fromkeys(sorted(REFERENCE.glob("*.md")), places),
+        **dict.fromkeys(sorted((REFERENCE / "models").glob("*.md")), models),
+    }
+    for path, names in owners.items():
+        text = path.read_text(encoding="utf-8")
+        if path.stem in names or any(f"`{name}`\n" in text for name in names):
+            yield path, _with_tables(text, path, names, schema["$defs"])
+
+
+def _with_tables(text: str, path: Path, names: Mapping[str, str], parts: Mapping[str, Any]) -> str:
+    """Return a page whose tables are made anew: each is of whom the heading above names, else the page."""
+
+    def table(found: re.Match[str]) -> str:
+        heading = text[: found.start()].rpartition("\n## ")[2].partition("\n")[0]
+        named = re.search(r"`([a-z-]+)`$", heading)
+        name = named[1] if named and named[1] in names else path.stem
+        return _options(parts[names[name].rpartition("/")[2]], found[1], path) if name in names else found[0]
+
+    return _TABLE.sub(table, text)
+
+
+def _options(part: Mapping[str, Any], what: str, path: Path) -> str:
+    required = part.get("required", ())
+    keys = {key: each for key, each in part["properties"].items() if key != "name"}
+    defaults = {key: "required" if key in required else _default(each.get("default")) for key, each in keys.items()}
+    rows = [f"| `{key}` | {defaults[key]} | {_linked(_told(each), path)} |" for key, each in keys.items()]
+    return "\n".join([f"| {what} | default | meaning |", "|---|---|---|", *rows, ""])
+
+
+def _default(value: object) -> str:
+    return "none" if value in (None, [], {}) else f"`{json.dumps(value, ensure_ascii=False)}`"
+
+
+def _linked(text: str, path: Path) -> str:
+    """Link decisions to their records, and what several anonymizers share to where it is explained."""
+
+    def record(found: re.Match[str]) -> str:
+        (file,) = (REFERENCE.parent / "decisions").glob(f"{int(found[1]):04}-*.md")
+        return f"[decision {found[1]}]({'../' * (1 + (path.parent != REFERENCE))}decisions/{file.name})"
+
+    return re.sub(r"decision record (\d+)", record, re.sub(r"[;,] see `sfumato\.[^`]*`", "", text))
+
+
 if __name__ == "__main__":
-    print(page(), end="")
+    REFERENCE.joinpath("settings.md").write_text(page(), encoding="utf-8")
+    for place, content in pages():
+        place.write_text(content, encoding="utf-8")

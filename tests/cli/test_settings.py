@@ -108,6 +108,13 @@ def test_the_page_of_settings_is_made_from_the_schema_of_policies() -> None:
     assert (DOCS / "reference" / "settings.md").read_text(encoding="utf-8") == PAGE["page"]()
 
 
+def test_tables_of_options_are_made_from_docstrings() -> None:
+    pages = dict(PAGE["pages"]())
+    assert len(pages) >= 45
+    differing = [path.name for path, text in pages.items() if path.read_text(encoding="utf-8") != text]
+    assert differing == [], "run: python docs/site/settings.py"
+
+
 def test_help_lists_every_path() -> None:
     listed = [f"{group}.{key}" for group, keys in PATHS.items() for key in keys.split(", ")]
     assert sorted(listed) == sorted(PAGE["paths"](Policy.json_schema()))
