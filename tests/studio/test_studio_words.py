@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from html import unescape
 from html.parser import HTMLParser
 from importlib import resources
 
@@ -18,7 +19,7 @@ from sfumato.published.protocol import PublishedTable, RandomizedTable
 from sfumato.studio import words
 from sfumato.studio.forms import method_form, method_names, model_form, one_line, part_form
 from sfumato.studio.pages import _environment
-from studio.desks import opened
+from studio.desks import opened, people
 
 STUDIO = resources.files("sfumato.studio")
 CATALOGUES = sorted(file.name for file in words.FOLDER.iterdir())
@@ -218,3 +219,47 @@ def test_a_further_language_is_one_file_and_every_page_speaks_it(invented, tmp_p
             assert page.status_code == 200, path
             left[path] = sorted({*untranslated(page.text)} - NAMES)
         assert {path: some for path, some in left.items() if some} == {}
+
+
+DECLARED = (
+    "Spalte 'sick' ist als Zahl erklärt, aber 80 Datensätze enthalten etwas anderes als eine Zahl, zuerst in Zeile 1; "
+    "verbessern, ihren Text als fehlend nennen, oder eine andere Art erklären"
+)
+LACKS = "45 von 45 verschiedenen Werten stehen nicht darin; sie aufnehmen"
+REFUSED = [
+    ("/setup/column", {"column": "sick", "what": "kind", "value": "numeric"}, DECLARED),
+    ("/setup/hierarchy", {"column": "2", "what": "table", "text": "f;*"}, f"Hierarchie von 'age': {LACKS}"),
+    (
+        "/setup/hierarchy",
+        {"column": "3", "what": "rule", "kind": "intervals", "steps": "5, 7"},
+        "hierarchy: intervals: Breite 2 muss ein Vielfaches von Breite 1 sein, und größer",
+    ),
+    ("/setup/layout", {"encoding": "x"}, "encoding: muss der Name eines Zeichensatzes sein, zum Beispiel 'utf-8'"),
+    ("/setup/policy", {"policy": "k = 3"}, "k: unbekannter Schlüssel; erlaubt: purpose"),
+    ("/setup/promises", {"what": "options", "option.hierarchy-cuts": "x"}, "hierarchy cuts: muss ja oder nein sein"),
+    ("/sign/recipient/state", {"author.name": "A"}, "author.day: fehlt"),
+    ("/setup/promises", {"what": "model", "place": "0", "option.k": "0"}, "k: muss eine ganze Zahl von mindestens 1"),
+    (
+        "/setup/promises",
+        {"what": "model", "place": "1", "option.l": "2", "option.attribute": "x"},
+        "distinct-l-diversity: es gibt keine sensible Spalte 'x'",
+    ),
+    ("/setup/column", {"column": "ward", "what": "role", "value": "wished-k"}, "Spalte 'ward': 80 Datensätze wünschen"),
+]
+
+
+def test_errors_of_the_library_are_said_in_the_language_of_whoever_asks(tmp_path):
+    with opened(tmp_path, people(tmp_path / "people.csv", 80)) as studio:
+        studio.client.headers["accept-language"] = "de"
+        studio.enter().set_up()
+        studio.post("/setup/promises", what="method", name="mondrian")
+        studio.post("/setup/promises", what="add", name="distinct-l-diversity")
+        for path, fields, said in REFUSED:
+            answer = studio.post(path, **fields)
+            if answer.status_code == 200:
+                assert said in unescape(studio.get("/promises").text)
+                studio.post("/history/go", to="undo")
+            else:
+                assert said in "\n".join(answer.json()["problems"])
+    gone = "Lauf 7 hat keine Freigabe gemacht: x: diesen Ordner einer Freigabe gibt es nicht"
+    assert words.catalogue("de").say("run 7 made no release: x: no such release folder") == gone

@@ -7,10 +7,9 @@ looked up when it is said: a message whose `{1}` stand for numbers and names is 
 
 from __future__ import annotations
 
-import ast
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
@@ -36,6 +35,7 @@ _ATTRIBUTE = re.compile(rf'(\s(?:{_SPOKEN})=")((?:{{{{.*?}}}}|[^"{{]|{{(?![{{%])
 _EXPRESSION = re.compile(r"{{.*?}}", re.DOTALL)
 _PLACE = re.compile(r"{(\w+)}")
 _NUMBER = re.compile(r"[-+−]?\d[\d,]*(?:\.\d+)?(?: ?%)?")
+_END = re.compile("[.;] ")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _MARKUP = re.compile(r":\w+:`(?:~[\w.]*\.)?|`+|\ANotes: |\*(\w[^*`]*\w\.?)\*")
 
@@ -64,15 +64,23 @@ class Catalogue:
 
     def say(self, text: str) -> str:
         """Return a message in this language; as it is, where the catalogue has none."""
-        if (found := self._found(text)) is not None:
-            return found
+        found = self._found(text)
+        if found is None and text[:1].isupper():
+            # A problem that stands alone begins with a capital.
+            found = self._found(text[0].lower() + text[1:])
+            found = found and found[:1].upper() + found[1:]
+        return self._by_parts(text) if found is None else found
+
+    def _by_parts(self, text: str) -> str:
+        name, colon, rest = text.partition(": ")
+        if colon and not _END.search(name):
+            return name + colon + self.say(rest)
         for mark in (". ", "; "):
             if mark in text:
                 # Several sentences, each a message of its own.
                 *parts, last = text.split(mark)
                 return mark.join([*(self._without_stop(part) for part in parts), self.say(last)])
-        name, mark, rest = text.partition(": ")
-        return name + mark + self.say(rest) if mark else text
+        return text
 
     def number(self, text: str) -> str:
         """Write a number with the marks of this language."""
@@ -80,7 +88,8 @@ class Catalogue:
         return text.translate({ord("."): marks[0], ord(","): marks[1]}) if _NUMBER.fullmatch(text) else text
 
     def _without_stop(self, part: str) -> str:
-        found = self._found(f"{part}.")
+        if (found := self._found(part)) is None:
+            found = self._found(f"{part}.")
         return self.say(part) if found is None else found.removesuffix(".")
 
     def _found(self, text: str) -> str | None:
@@ -88,11 +97,12 @@ class Catalogue:
             return said
         if text[:1] == "“" and text[-1:] == "”":
             inner = self._found(text[1:-1])
-            return None if inner is None else f"“{inner}”"
+            left, right = self.head.get("X-Quotes", "“”")
+            return None if inner is None else f"{left}{inner}{right}"
         for pattern, message in self._patterns:
             match = pattern.fullmatch(text)
-            if match is not None and (_is_plain(message) or all(" " not in part for part in match.groups())):
-                given = [self._found(part) or self.number(part) for part in match.groups()]
+            if match is not None and _can_hold(message, match.groups()):
+                given = [self._found(part) or self.number(self._by_parts(part)) for part in match.groups()]
                 return filled(self.texts[message], dict(zip(_PLACE.findall(message), given, strict=True)))
         return None
 
@@ -106,7 +116,7 @@ def entries(text: str) -> Iterator[tuple[str, str]]:
                 continue
             name, _, rest = line.partition(" ")
             part, quoted = (name, rest) if name in parts else (part, line)
-            parts[part] += ast.literal_eval(quoted)
+            parts[part] += json.loads(quoted)
         yield parts["msgid"], "" if re.search(r"^#,.*fuzzy", block, re.MULTILINE) else parts["msgstr"]
 
 
@@ -120,9 +130,14 @@ def places(message: str) -> list[str]:
     return sorted(_PLACE.findall(message))
 
 
-def _is_plain(message: str) -> bool:
-    """Tell whether the words of a message say enough, so that what it fills in may be any text."""
-    return len(_WORD.findall(_own(message))) > 1 or _WORD.match(message) is not None
+def _can_hold(message: str, parts: Sequence[str]) -> bool:
+    """Tell whether a message may fill in these parts: any text, where its own words say enough."""
+    words = len(_WORD.findall(_own(message)))
+    barred = "" if words > 1 or ": " in message else ": " if _WORD.match(message) else " "
+    if barred and any(barred in part for part in parts):
+        return False
+    # What stands before a colon says where, and is no part of a message.
+    return not (message.startswith("{") and any(": " in part for part in parts[: -message.endswith("}") or None]))
 
 
 def _own(message: str) -> str:
