@@ -204,15 +204,37 @@ def test_law_is_answered_by_a_person_or_by_nobody(folder, table):
         found: list[dict[str, Any]] = made.to_dict()["law"]
         return found
 
-    assert [one["answer"] for one in law()] == ["not answered."] * 2
+    assert [one["answer"] for one in law()] == ["not answered."] * 3
     person = {"name": "N. Officer", "role": "data protection officer", "day": "2026-11-02"}
-    basis, anonymous = law(
+    basis, anonymous, accepted = law(
         answers=[{"question": "wp29 basis", "answer": "Article 9.", **person}],
         unanswered={**person, "day": "2027-01-02"},
     )
     assert basis["answer"] == "Article 9. (N. Officer, data protection officer, 2026-11-02)"
     assert anonymous["answer"] == "not answered. N. Officer, data protection officer, is to answer by 2027-01-02."
     assert "Figures do not decide what the law asks." in " ".join(anonymous["figures"])
+    assert not accepted["is_answered"]
+
+
+def test_recognition_is_of_one_reader_or_of_all(folder, table):
+    """Of one of three it is that of any; where nobody says so, the page asks, and says what would follow."""
+    limit = {"value": 0.03, "quantity": "maximum", "attempt": "with", **STATED}
+
+    def stated(of: str | None, **more: Any) -> dict[str, Any]:
+        section = context(0.1, 0.1, 0.1, threshold=limit, **more)
+        section["recognition"] |= {} if of is None else {"of": of}
+        return found(folder, table, section)
+
+    one, every = stated("one", readers=3), stated("all", readers=3)
+    assert one["ways"]["recognition"]["probability"] == pytest.approx(1 - 0.9**3)
+    assert "10% for each of 3" in one["ways"]["recognition"]["source"]
+    assert (one["verdict"]["outcome"], every["verdict"]["outcome"]) == ("exceeded", "kept")
+    assert one["doubts"] == every["doubts"] == stated(None, readers=1)["doubts"] == []
+    (doubt,) = stated(None, readers=3)["doubts"]
+    assert "27.1% for all, and the threshold is exceeded" in doubt
+    assert "how many people open the file" in stated(None)["doubts"][0]
+    with pytest.raises(sf.PolicyError, match="readers: is missing"):
+        stated("one")
 
 
 def test_a_log_says_where_its_times_come_from(tmp_path):

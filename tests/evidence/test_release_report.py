@@ -258,13 +258,19 @@ def test_verdicts_are_three_and_stand_on_the_page(release, table):
     [
         ([], "None of 0 attacks succeeds.", False),
         (["no better"], "None of 1 attack succeeds.", False),
-        (["undecided"], "None of 1 attack is known to succeed; too few people to tell: one.", True),
+        (["undecided"], "None of 1 attack is known to succeed; undecided: one.", True),
         (
             ["succeeds", "undecided"],
-            "1 of 2 attacks succeeds; beyond any promise: one; too few people to tell: two.",
+            "1 of 2 attacks succeeds; it goes beyond what a promise allows: one; undecided: two.",
             True,
         ),
         (["unplayed", "no better"], "None of 1 attack succeeds.", False),
+        # One attack of three scores.
+        (
+            ["no better", "succeeds", "two: undecided"],
+            "1 of 2 attacks succeeds; it goes beyond what a promise allows: two.",
+            True,
+        ),
     ],
 )
 def test_the_summary_says_what_is_undecided(results, said, doubts):
@@ -272,11 +278,12 @@ def test_the_summary_says_what_is_undecided(results, said, doubts):
         {
             "attack": name,
             "verdict": "undecided" if verdict == "unplayed" else verdict,
+            "headline": verdict,
             "succeeds": verdict == "succeeds",
             "is_allowed": False,
             "unplayed": "of time" if verdict == "unplayed" else None,
         }
-        for name, verdict in zip(("one", "two"), results, strict=False)
+        for name, verdict in zip(("one", "two", "two"), (one.removeprefix("two: ") for one in results), strict=False)
     ]
     content = {"attacks": {"results": told}, "promises": [], "earlier": [], "risk": None, "losses": None}
     assert said in summary_of(content)

@@ -47,7 +47,9 @@ def test_figures_are_those_of_the_page(folder, table):
     entries = {one["question"]: one for standard in made["standards"] for one in standard["questions"]}
     highest = 100 * made["risk"]["after"]["highest"]
     assert f"{highest:.3g}% of the person most at risk." == entries["iso-27559 7.3.2 a"]["answer"]
-    assert entries["iso-27559 8.2.2 c"]["answer"] == made["context"]["verdict"]["sentences"][0]
+    (source,) = (one["source"] for one in made["context"]["thresholds"] if one["name"] == "0.2")
+    decided = made["context"]["verdict"]["sentences"][0]
+    assert entries["iso-27559 8.2.2 c"]["answer"] == f"{decided} Its source: {source}."
     assert entries["iso-27559 7.2.4 b"]["answer"] == "age, town."
     assert f"{100 * made['losses']['normalized_ncp']:.3g}%" in entries["iso-27559 8.3.3 b"]["answer"]
     # No attack was played, no earlier release was named: that is no answer.
@@ -86,20 +88,29 @@ def test_what_a_source_does_not_say_is_not_answered(folder, table):
     assert entries["hipaa time limit"]["status"] == STATUSES[2]
     # The same question of another standard has the same answer.
     assert entries["nist-800-188 3.2.4"]["answer"] == "The file is asked back."
-    assert entries["wp29 not once for all"]["answer"] == "each May"
+    assert entries["iso-27559 9.3.2 a"]["answer"] == "each May"
+    assert (entries["wp29 not once for all"]["status"], entries["wp29 not once for all"]["by"]) == (
+        STATUSES[2],
+        "does not say who looks for new risks",
+    )
     accepted = {**ANSWER, "question": "wp29 residual risk", "answer": "The board accepts it."}
     more = asked(folder, table, {**stated, "review-by": "2027-05-01", "answers": [accepted]})
     assert more["hipaa time limit"]["answer"] == "Until 2027-05-01."
     assert more["wp29 residual risk"]["status"] == STATUSES[0]
     assert more["wp29 residual risk"]["answer"].endswith("The board accepts it.")
+    assert more["wp29 residual risk"]["by"] == "counted; B. Officer, data office, 2026-11-02"
     assert more["nist-800-188 3.2.4"]["status"] == STATUSES[2]
 
 
 def test_what_the_page_knows_of_itself_is_answered(folder, table):
     inside, outside = (asked(folder, table, context(0.3, 0.1, 0.2), edition) for edition in ("internal", "public"))
-    assert inside["nist-800-188 4.6 c"]["answer"] == "No: no result of a person who tried was given."
+    # That no result was given does not say that nobody tried.
+    assert inside["nist-800-188 4.6 c"]["status"] == inside["iso-27559 8.2.3 d"]["status"] == STATUSES[2]
+    assert inside["wp29 inference b"]["answer"] == "None.", "k-anonymity is about no sensitive column"
+    assert inside["hipaa mitigation c"]["answer"].startswith("0 records left out; cells that are *: ")
+    assert inside["nist-800-188 4.2 b"]["answer"] == "Alone: the policy names none. Together: age, town."
     assert inside["wp29 original"]["answer"].startswith("Yes: ")
-    assert {outside[name]["status"] for name in ("nist-800-188 4.6 c", "wp29 original")} == {STATUSES[2]}
+    assert outside["wp29 original"]["status"] == STATUSES[2]
     assert inside["ema-0070 T variables c"]["answer"].startswith("age: ")
     assert "ill" not in inside["ema-0070 T variables c"]["answer"]
 

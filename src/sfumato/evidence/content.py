@@ -215,7 +215,8 @@ def _column(subject: ReportedRelease, name: str, role: str, attribute: Any) -> d
         "name": name,
         "role": role,
         "treatment": _treatment(role, done, _untouched(subject, name, columns), is_covered=name not in uncovered),
-        "kind": None if attribute is None else str(attribute.kind),
+        "is_bounded": role == "sensitive" and name not in uncovered,
+        "kind": _kind_of(subject.original, name, attribute),
         "distinct": _distinct(subject.original, name, attribute),
         "published": columns[0].n_unique() if columns else None,
         "changed": None if done is None else done.changed,
@@ -223,6 +224,14 @@ def _column(subject: ReportedRelease, name: str, role: str, attribute: Any) -> d
         "largest": None if done is None else done.largest,
         "levels": None if hierarchy is None else len(hierarchy.levels),
     }
+
+
+def _kind_of(original: Table | None, name: str, attribute: Any) -> str | None:
+    """Return the kind of a column; of one that nobody encodes by what its values are."""
+    if attribute is not None or original is None or name not in original.frame.columns:
+        return None if attribute is None else str(attribute.kind)
+    dtype = original.frame.schema[name]
+    return str(Kind.NUMERIC if dtype.is_numeric() else Kind.DATE if dtype == pl.Date else Kind.CATEGORICAL)
 
 
 def _distinct(original: Table | None, name: str, attribute: Any) -> int | None:
@@ -508,8 +517,7 @@ def _with_secret(table: Table, *hidden: str) -> Table:
     schema, names = table.schema, [*table.schema.quasi_identifying, *hidden]
     kinds = {each: table.kinds[each] for each in schema.quasi_identifying}
     for name in hidden:
-        dtype = table.frame.schema[name]
-        kinds[name] = Kind.NUMERIC if dtype.is_numeric() else Kind.DATE if dtype == pl.Date else Kind.CATEGORICAL
+        kinds[name] = Kind(_kind_of(table, name, None))
     quasi = schema.quasi_identifying
     secret = Schema(quasi_identifying=quasi, sensitive=hidden, others="drop", person=schema.person)
     return replace(table, frame=table.frame.select(names), schema=secret, kinds=kinds, orders={}, codes={})
@@ -537,10 +545,16 @@ def result_content(result: AttackResult) -> dict[str, Any]:
         **found,
         "headline": f"{found['headline']}{among}",
         "guessing": found["success"]["baseline"] if first is None else first["inside"]["baseline"],
+        "others": _others(found.get("control") if first is None else first.get("control")),
         "is_allowed": bool(result.is_allowed),
         "needed": result.needed,
         "surest": _surest(found.get("curve")),
     }
+
+
+def _others(control: Mapping[str, Any] | None) -> float | None:
+    """Return how often the same attacker is right about people who are not in the data."""
+    return control["share"] if control and control["people"] else None
 
 
 def _suppression(subject: ReportedRelease) -> dict[str, Any] | None:
@@ -913,6 +927,8 @@ def _as_played(result: Mapping[str, Any], source: str) -> dict[str, Any]:
         "attack": f"{result['attack']}{source}",
         "knows": result["knows"],
         "headline": f"{result['headline']}{within}",
+        "guessing": result["guessing"],
+        "needed": result["needed"] or "",
         "succeeds": result["succeeds"] and not result["is_allowed"],
         "allowed": result["allowed"],
         "success": success if success["people"] else None,
@@ -929,7 +945,9 @@ def _surest(curve: Mapping[str, Any] | None) -> str:
         return ""
     share, *ends = (percent(first["inside"][key], 3) for key in ("share", "low", "high"))
     guessed = f", by guessing {percent(first['inside']['baseline'], 3)}"
-    bound = "" if curve["bound"] is None else f"; promised at most {percent(curve['bound'], 3)}"
+    others = first.get("control")
+    bound = f", of people who are not in the data {percent(others['share'], 3)}" if others and others["people"] else ""
+    bound += "" if curve["bound"] is None else f"; promised at most {percent(curve['bound'], 3)}"
     right, people = first["inside"]["successes"], first["inside"]["people"]
     expected = "" if float(right).is_integer() else "expected "
     who = f"surest {percent(first['surest'], 3)}: {expected}{figure(right, 3)} of {people:,}"
@@ -942,11 +960,18 @@ def _looks(curve: Mapping[str, Any] | None) -> Iterator[Mapping[str, Any]]:
 
 
 def _found_in_words(played: Sequence[Mapping[str, Any]], joined: Sequence[str]) -> str:
+    return attacks_in_words(played) if played else joined[0]
+
+
+def attacks_in_words(played: Sequence[Mapping[str, Any]]) -> str:
+    """Say how many attacks succeed, and which beyond a promise: one with several scores succeeds if one of them does.
+
+    `played`: each score with ``attack``, ``headline``, and whether it ``succeeds`` beyond what is promised.
+    """
     beating = {one["attack"] for one in played if one["headline"].startswith("succeeds")}
     beyond = [*dict.fromkeys(one["attack"] for one in played if one["succeeds"])]
     undecided = [one["attack"] for one in played if one["headline"].startswith("undecided")]
-    if not played:
-        return joined[0]
+    undecided = [name for name in undecided if name not in beating]
     many = counted(len({one["attack"] for one in played}), "attack")
     if not beating:
         found = f"None of {many} {'is known to succeed' if undecided else 'succeeds'}"

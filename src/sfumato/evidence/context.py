@@ -99,7 +99,7 @@ def context_content(context: Context, content: Mapping[str, Any]) -> dict[str, A
     dict
         Plain values: recipient, assumptions, success without an attempt, products, thresholds, verdict.
     """
-    chances = {name: one.probability for name, one in context.assumptions().items()} or {"public": 1.0}
+    chances = context.chances() or {"public": 1.0}
     found, reason = _success(content)
     above = ((content.get("risk") or {}).get("after") or {"above": ()})["above"]
     after = [] if reason else [one for one in found if one["stage"] == "after"]
@@ -109,7 +109,13 @@ def context_content(context: Context, content: Mapping[str, Any]) -> dict[str, A
     decided_by = _worst(after, context.threshold.attacker) if context.threshold else known
     attacks = list(_attack_products(content.get("attacks"), chances))
     verdict = _verdict(
-        thresholds, context, decided_by or known, reason, (likeliest, chances[likeliest]), content.get("one_each")
+        thresholds,
+        context,
+        decided_by or known,
+        reason,
+        (likeliest, chances[likeliest]),
+        content.get("one_each"),
+        is_estimated=any("population" in one for one in found),
     )
     decisive = next(one for one in thresholds if one["name"] == verdict["threshold"])
     if verdict["outcome"] != "not counted":
@@ -118,14 +124,14 @@ def context_content(context: Context, content: Mapping[str, Any]) -> dict[str, A
         verdict["sentences"] = [*said[:2], *together, " ".join([said[2], *share]), *said[3:], *beside]
     verdict["sentences"] += _attacks_above(attacks, decisive)
     return {
-        **context.model_dump(include={"recipient", "purpose", "public", "other_data"}),
+        **context.model_dump(include={"recipient", "purpose", "public", "other_data", "readers"}),
         "population": None if context.population is None else context.population.model_dump(),
         "controls": None if context.controls is None else context.controls.model_dump(),
         "ways": {
             name: {
                 "meaning": WAYS.get(name, PUBLIC),
                 "probability": chance,
-                **({} if context.public else context.assumptions()[name].model_dump(include={"owner", "source"})),
+                **({} if context.public else _stated(context, name)),
             }
             for name, chance in chances.items()
         },
@@ -140,7 +146,35 @@ def context_content(context: Context, content: Mapping[str, Any]) -> dict[str, A
         "attacks": attacks,
         "thresholds": thresholds,
         "verdict": verdict,
+        "doubts": list(_doubts(context, decisive, chances)),
     }
+
+
+def _stated(context: Context, way: str) -> dict[str, str]:
+    """Say who states how likely a way is, and what it rests on; of several people also how likely it is of one."""
+    one = context.assumptions()[way]
+    each = f"; {percent(one.probability, _DIGITS)} for each of {context.readers}" if one.of == "one" else ""
+    return {"owner": one.owner, "source": f"{one.source}{each}"}
+
+
+def _doubts(context: Context, decisive: Mapping[str, Any], chances: Mapping[str, float]) -> Iterator[str]:
+    """Question a recognition of which nobody says whether it is of one of those who open the file, or of all."""
+    one, readers = context.recognition, context.readers
+    if one is None or one.of is not None or readers == 1:
+        return
+    stated = f"Recognition is assumed at {percent(one.probability, _DIGITS)}. Nobody says"
+    if readers is None:
+        yield f"{stated} how many people open the file (readers), and whether it is for one or for all of them (of)."
+        return
+    joint = 1 - (1 - one.probability) ** readers
+    figure, limit = decisive["success"], decisive["value"]
+    if decisive["attempt"] == "with" and figure is not None:
+        figure *= max(joint, *chances.values())
+    outcome = "" if figure is None else f", and the threshold is {'exceeded' if figure > limit + TOLERANCE else 'kept'}"
+    yield (
+        f"{stated} whether for one of the {readers} who open the file, or for all (recognition.of). If for one, it is "
+        f"{percent(joint, _DIGITS)} for all{outcome}."
+    )
 
 
 def _answerable(context: Context) -> Iterator[str]:
@@ -149,7 +183,9 @@ def _answerable(context: Context) -> Iterator[str]:
         by = context.author
         yield f"{by.name}, {by.role}: for what is said of the recipient, on {by.day}."
     if context.threshold is not None:
-        yield f"{context.threshold.owner}: for the threshold of {percent(context.threshold.value, _DIGITS)}."
+        own = context.threshold
+        owner = f"{own.owner[:1].upper()}{own.owner[1:]}"
+        yield f"{owner}: for the threshold of {percent(own.value, _DIGITS)} ({own.source})."
     people = dict.fromkeys(f"{one.name}, {one.role}" for one in context.answers)
     if people:
         yield f"Answers to what standards ask: {'; '.join(people)}."
@@ -159,7 +195,8 @@ def _owned(context: Context) -> dict[str, list[str]]:
     """Return which assumptions each owner states."""
     found: dict[str, list[str]] = {}
     for name, one in context.assumptions().items():
-        found.setdefault(one.owner, []).append(f"{name}, {percent(one.probability, _DIGITS)}")
+        each = f" for each of {context.readers}" if one.of == "one" else ""
+        found.setdefault(one.owner, []).append(f"{name}, {percent(one.probability, _DIGITS)}{each}")
     return found
 
 
@@ -322,6 +359,8 @@ def _verdict(
     reason: str,
     likeliest: tuple[str, float],
     one_each: str | None,
+    *,
+    is_estimated: bool,
 ) -> dict[str, Any]:
     """Decide by the person most at risk: by the steward's own threshold, else by the usual one for such a recipient."""
     way, chance = likeliest
@@ -353,7 +392,7 @@ def _verdict(
         "sentences": [
             *sentences,
             *_rests(decisive, chance),
-            *_of_population(context),
+            *(_of_population(context) if is_estimated else ()),
             *([one_each or _RECORDS] if success["counts"] == "records" else []),
         ],
     }
@@ -542,7 +581,7 @@ def _changes(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[st
             yield f"{path} from {before[path]} to {after[path]}"
 
 
-LAW = ("wp29 basis", "wp29 anonymous")
+LAW = ("wp29 basis", "wp29 anonymous", "wp29 residual risk")
 """Questions that no figure decides, and that stand on the first page."""
 
 
@@ -552,15 +591,15 @@ def law_content(context: Context | None, content: Mapping[str, Any]) -> list[dic
     `content`: of one edition, with its ``standards`` and ``context``.
     """
     asked = {one["question"]: one for standard in content["standards"] for one in standard["questions"]}
-    owner = None if context is None else context.unanswered
+    owner, answers = (None, ()) if context is None else (context.unanswered, context.answers)
     until = "" if owner is None else f" {owner.name}, {owner.role}, is to answer by {owner.day}."
     found = []
     for name in LAW:
-        one = asked[name]
-        is_answered = one["status"] == "answered by a person"
-        said = f"{one['answer']} ({one['by']})" if is_answered else f"not answered.{until}"
-        found.append({"question": name, "ask": one["ask"], "is_answered": is_answered, "answer": said, "figures": []})
-    found[-1]["figures"] = list(_figures_of_law(content))
+        given = next((one for one in answers if one.question == name), None)
+        said = f"{given.answer} ({given.name}, {given.role}, {given.day})" if given else f"not answered.{until}"
+        entry = {"question": name, "ask": asked[name]["ask"], "is_answered": given is not None}
+        found.append({**entry, "answer": said, "figures": []})
+    found[1]["figures"] = list(_figures_of_law(content))
     return found
 
 

@@ -11,13 +11,15 @@ import io
 import json
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.errors import InputError, raise_all
 from sfumato.evaluation.attacks.placement import (
@@ -54,6 +56,7 @@ You are asked to find people in published data. Try as hard as somebody would wh
      in_data        yes or no: is this person one of those the data are about?
      row            which row of the published table is hers (1 is the first below the names)
      guess_COLUMN   what the column says of her
+   A person who stands on several lines of the register has several records: any of them counts.
 3. You may use the package, and every source that the data steward has allowed:
      {sources}
 4. Whatever you find out about a person, tell nobody but the data steward. Delete the package afterwards.
@@ -67,9 +70,26 @@ class _Person:
 
     name: str
     is_in_data: bool
-    truth: Mapping[str, str]  # sensitive column → value, empty for somebody else
-    rows: Sequence[int]  # published rows that fit her and say what is true, counted from 1
-    fitting: int  # published rows that fit her
+    truth: Mapping[str, Sequence[str]]  # sensitive column → her values, empty for somebody else
+    rows: Sequence[Sequence[int]]  # of each record the published rows that fit and say what is true, counted from 1
+    fitting: int  # published rows that fit one of her records
+
+    @classmethod
+    def of(cls, entry: Mapping[str, Any]) -> _Person:
+        """Read an entry of a key; earlier ones have one record, without a list around it."""
+        one = cls(**entry)
+        truth = {name: [said] if isinstance(said, str) else said for name, said in one.truth.items()}
+        is_flat = bool(one.rows) and isinstance(one.rows[0], int)
+        return replace(one, truth=truth, rows=[one.rows] if is_flat else one.rows)  # type: ignore[list-item]
+
+    def share(self, row: int) -> float:
+        """Return the chance that a row is hers: rows that fit a record and say the same cannot be told apart."""
+        return min(1.0, sum(1 / len(alike) for alike in self.rows if row in alike))
+
+    @property
+    def chance(self) -> float:
+        """Return the chance that a row is hers, of those that fit."""
+        return min(1.0, sum(1 for alike in self.rows if alike) / self.fitting) if self.fitting else 0.0
 
 
 def make_task(
@@ -109,7 +129,7 @@ def make_task(
     ------
     InputError
         With everything that is wrong: a folder that is there, a release without rows of records, people with several
-        records, too few people.
+        records whom no column tells apart, too few people.
     """
     source, target, key_file = Path(release), Path(folder), Path(key)
     _refuse(original, target, key_file, people)
@@ -117,24 +137,21 @@ def make_task(
         raise InputError(f"{source}: does not keep what it promises; nobody should look for people in it")
     opened = open_folder(source)
     published = require_generalized(opened.read()[0], "intruder")
-    halves = enumerate((original, control))
-    inside, outside = (_some(table, people // 2, another(seed, number)) for number, table in halves)
-    if min(len(inside), len(outside)) < FEWEST // 2:
+    halves = [_some(table, people // 2, another(seed, number)) for number, table in enumerate((original, control))]
+    (inside, owner), (outside, other) = halves
+    counts = [len(np.unique(who)) for _, who in halves]
+    if min(counts) < FEWEST // 2:
         raise InputError(f"each table must have {FEWEST // 2} people or more")
     shared = register_attributes(published.data, inside, original.schema)
     register = pl.concat([_as_text(one, shared) for one in (inside, outside)])
-    order = permutation(len(register), another(seed, 2))
-    rows = _rows_of(published, inside, original, opened.policy)
-    persons = [
-        _Person(
-            f"P{number + 1:03}",
-            bool(place < len(inside)),
-            _truth(inside, int(place), published.sensitive) if place < len(inside) else {},
-            *(next_rows if (next_rows := rows.get(int(place))) else ((), 0)),
-        )
-        for number, place in enumerate(order)
-    ]
-    _write_package(target, source, register[order.tolist()], persons, published.sensitive, sources)
+    order = permutation(sum(counts), another(seed, 2))
+    held = _records_of(published, inside, original, opened.policy)
+    found = published.sensitive, held
+    persons = [_person(number, inside, np.flatnonzero(owner == one), found) for number, one in enumerate(order)]
+    place = np.argsort(order)[np.concatenate([owner, other + counts[0]])]
+    register.insert_column(0, pl.Series("person", [persons[one].name for one in place]))
+    register = register[np.argsort(place, kind="stable").tolist()]
+    _write_package(target, source, register, persons, published.sensitive, sources)
     content = {"people": [vars(one) for one in persons], "files": _hashes(target), "sources": sources}
     write_whole(key_file, json.dumps(content, indent=1, ensure_ascii=False) + "\n", PRIVATE)
     return (
@@ -160,26 +177,45 @@ def _refuse(original: Table, folder: Path, key: Path, people: int) -> None:
                 else []
             ),
             *(
-                [
-                    "people may have several records; a task can be made where each record is one person. If it is, "
-                    "name the column that tells who is who: columns.person of the policy"
-                ]
-                if _may_repeat(original)
+                ["people may have several records; name the column that tells who is who: columns.person of the policy"]
+                if original.people is None and original.repeated is not None
                 else []
             ),
         ],
     )
 
 
-def _may_repeat(table: Table) -> bool:
-    """Say whether somebody may have two records; a column of people in which nobody comes twice says no."""
-    return table.repeated is not None if table.people is None else len(np.unique(table.people)) < table.frame.height
+def _some(table: Table, count: int, seed: int | None) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+    """Draw people, and return all their records, with a number from 0 for who each is of."""
+    settled = order_rows(table)  # so that a seed draws the same people, whatever their order
+    who = np.arange(settled.frame.height) if settled.people is None else settled.people
+    # Numbers of people depend on names; their first records do not.
+    _, first = np.unique(who, return_index=True)
+    everybody = who[np.sort(first)]
+    chosen = everybody[permutation(len(everybody), seed)[:count]]
+    number = np.full(int(who.max(initial=-1)) + 1, -1, dtype=np.int64)
+    number[chosen] = np.arange(len(chosen))
+    rows = np.flatnonzero(number[who] >= 0)
+    rows = rows[np.argsort(number[who[rows]], kind="stable")]
+    return settled.frame[rows.tolist()], number[who[rows]]
 
 
-def _some(table: Table, count: int, seed: int | None) -> pl.DataFrame:
-    settled = order_rows(table).frame  # so that a seed draws the same people, whatever their order
-    found: pl.DataFrame = settled[permutation(settled.height, seed)[:count].tolist()]
-    return found
+def _person(
+    number: int,
+    inside: pl.DataFrame,
+    records: NDArray[np.int64],
+    found: tuple[Sequence[str], Sequence[tuple[list[int], list[int]]]],
+) -> _Person:
+    """Write the entry of somebody; `found`: the sensitive columns, and rows that are true of each record, and fit."""
+    (sensitive, held), mine = found, records.tolist()
+    truths = [_truth(inside, place, sensitive) for place in mine]
+    return _Person(
+        f"P{number + 1:03}",
+        bool(mine),
+        {name: [*dict.fromkeys(one[name] for one in truths if name in one)] for name in sensitive if mine},
+        [held[place][0] for place in mine],
+        len({row for place in mine for row in held[place][1]}),
+    )
 
 
 def _as_text(people: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
@@ -192,17 +228,17 @@ def _truth(inside: pl.DataFrame, place: int, sensitive: Sequence[str]) -> dict[s
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _rows_of(
+def _records_of(
     published: PublishedTable, inside: pl.DataFrame, original: Table, policy: PublishedPolicy
-) -> dict[int, tuple[list[int], int]]:
-    """Return of each person the published rows that fit and say what is true, and how many fit."""
+) -> list[tuple[list[int], list[int]]]:
+    """Return of each record the published rows that fit and say what is true, and all that fit, counted from 1."""
     placed = place_people(published, inside, original.schema, policy.recoding())
     sensitive = {name: text_of(published.data[name]).to_list() for name in published.sensitive}
-    found = {}
+    found = []
     for place, rows in _fitting(placed):
         truth = _truth(inside, place, published.sensitive)
         right = [row + 1 for row in rows if all(sensitive[name][row] == value for name, value in truth.items())]
-        found[place] = (right, len(rows))
+        found.append((right, [row + 1 for row in rows]))
     return found
 
 
@@ -229,8 +265,7 @@ def _write_package(
     try:
         building.mkdir(mode=0o700)
         shutil.copytree(release, building / "release")
-        names = pl.Series("person", [one.name for one in persons])
-        register.insert_column(0, names).write_csv(building / "register.csv")
+        register.write_csv(building / "register.csv")
         form = io.StringIO()
         writer = csv.writer(form, lineterminator="\n")
         writer.writerow(["person", "in_data", "row", *(f"{_GUESS}{name}" for name in sensitive)])
@@ -273,7 +308,7 @@ def score_answers(answers: str | Path, key: str | Path) -> dict[str, Any]:
         With every answer that cannot be read, and when the package or the key is another.
     """
     form, content = Path(answers), _read_key(Path(key))
-    persons = {one["name"]: _Person(**one) for one in content["people"]}
+    persons = {one["name"]: _Person.of(one) for one in content["people"]}
     changed = [name for name, digest in content["files"].items() if not _is_same(form.parent / name, digest)]
     given = _read_answers(form, persons)
     raise_all(InputError, [f"{form.parent / name}: was changed, or is not of this key" for name in changed])
@@ -348,20 +383,19 @@ def _rates(persons: Mapping[str, _Person], given: Mapping[str, Mapping[str, str]
         yield "in the data", Rate(right, len(said), max(inside, 1 - inside))
     rows = [(persons[who], int(cells["row"])) for who, cells in given.items() if cells.get("row")]
     if rows:
-        found = sum(1 / len(one.rows) for one, row in rows if row in one.rows)
-        chance = sum(1 / one.fitting for one, _ in rows if one.rows) / len(rows)
+        found, chance = sum(one.share(row) for one, row in rows), sum(one.chance for one, _ in rows) / len(rows)
         yield "row", Rate(found, len(rows), chance)
     for name in dict.fromkeys(name for one in persons.values() for name in one.truth):
         known = [one.truth[name] for one in persons.values() if name in one.truth]
         guesses = [
-            (persons[who].truth.get(name), cells[f"{_GUESS}{name}"])
+            (persons[who].truth.get(name, ()), cells[f"{_GUESS}{name}"])
             for who, cells in given.items()
             if cells.get(f"{_GUESS}{name}")
         ]
         if guesses:
-            most = max(known.count(value) for value in known) / len(known)
-            inside = sum(truth is not None for truth, _ in guesses) / len(guesses)
-            yield name, Rate(sum(truth == guess for truth, guess in guesses), len(guesses), most * inside)
+            most = max(Counter(value for values in known for value in values).values(), default=0) / len(known)
+            inside = sum(bool(truth) for truth, _ in guesses) / len(guesses)
+            yield name, Rate(sum(guess in truth for truth, guess in guesses), len(guesses), most * inside)
 
 
 def _sentences(persons: Mapping[str, _Person], rates: Mapping[str, Rate]) -> Iterator[str]:

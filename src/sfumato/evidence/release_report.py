@@ -23,6 +23,7 @@ from sfumato.evidence.content import (
     ReportedRelease,
     ReportOptions,
     answers_content,
+    attacks_in_words,
     columns_content,
     promise_in_words,
     recipient_files,
@@ -520,6 +521,7 @@ def open_points(content: Mapping[str, Any]) -> list[str]:
         ),
         *(["Nobody has said who gets the release, and how likely an attempt is."] if context is None else []),
         *([context["verdict"]["sentences"][0]] if context and context["verdict"]["outcome"] != "kept" else []),
+        *(context["doubts"] if context else []),
         *_unanswered(content.get("standards", ()), content.get("unanswered")),
     ]
 
@@ -590,7 +592,8 @@ def _unprotected(columns: Sequence[Mapping[str, Any]]) -> list[str]:
         return []
     looking = f" {counted(sum(bool(column['looks']) for column in columns), 'column')}"
     doubtful = f" Of these,{looking} may identify people; see below." if any(one["looks"] for one in columns) else ""
-    return [f"No promise protects {named(column['name'] for column in columns)}: published as they are.{doubtful}"]
+    as_is = "they are" if len(columns) > 1 else "it is"
+    return [f"No promise protects {named(column['name'] for column in columns)}: published as {as_is}.{doubtful}"]
 
 
 def _listed(promises: list[Mapping[str, Any]]) -> str:
@@ -645,16 +648,8 @@ def _risk_of_known(known: Mapping[str, Any] | None) -> list[str]:
 def _attacks(attacks: Mapping[str, Any] | None) -> list[str]:
     if not attacks:
         return ["No attack was played."]
-    results = [result for result in attacks["results"] if result["unplayed"] is None]
-    sentence = counted(len(results), "attack")
-    undecided = [result for result in results if _undecided(result)]
-    doubt = f"; too few people to tell: {_names(undecided)}" if undecided else ""
-    beating = [result for result in results if result["succeeds"]]
-    if not beating:
-        return [f"None of {sentence} is known to succeed{doubt}." if undecided else f"None of {sentence} succeeds."]
-    beyond = [result for result in beating if not result["is_allowed"]]
-    more = f"; beyond any promise: {_names(beyond)}" if beyond else ", all within what is promised"
-    return [f"{len(beating)} of {sentence} {'succeeds' if len(beating) == 1 else 'succeed'}{more}{doubt}."]
+    results = [one for one in attacks["results"] if one["unplayed"] is None]
+    return [attacks_in_words([{**one, "succeeds": one["succeeds"] and not one["is_allowed"]} for one in results])]
 
 
 def _names(results: Sequence[Mapping[str, Any]]) -> str:

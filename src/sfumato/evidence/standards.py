@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 from sfumato.errors import PolicyError, raise_all
 from sfumato.evaluation.attacks.fingerprint import UNPUBLISHED
 from sfumato.numbers import counted, figure, percent
-from sfumato.policy.parts import WAYS, Author, Context
+from sfumato.policy.parts import WAYS, Context
 
 SECTIONS = (
     "published",
@@ -202,7 +202,7 @@ def _answered(
     author = None if context is None else context.author
     words = None if answer is None else answer["answer"]
     if figure is not None and (question.lacks is None or words is not None):
-        status, by = STATUSES[0], "counted"
+        status, by = STATUSES[0], "; ".join(["counted", *([_signature(answer)] if answer else [])])
     elif words is not None:
         status, by = STATUSES[1], _signature(answer)
     elif question.lacks is not None and (figure or stated) is not None:
@@ -277,6 +277,18 @@ def _original(content: _Content) -> str | None:
     """Say that the original was there when the page was made."""
     names = [one["name"] for one in content["stays"] if one["what"] == "the original"]
     return f"Yes: {names[0]} was read for this page, and stays with the steward." if names else None
+
+
+def _identifiers(content: _Content) -> str | None:
+    """Name what identifies alone, and what identifies together."""
+    alone, together = _identifying(content), _of_role("quasi-identifying", "none.")(content)
+    return None if alone is None else f"Alone: {alone[:1].lower()}{alone[1:]} Together: {together}"
+
+
+def _bounded(content: _Content) -> str:
+    """Name the sensitive columns that a promise is about."""
+    found = [one["name"] for one in content["columns"] if one["is_bounded"]]
+    return f"{', '.join(found)}." if found else "None."
 
 
 def _kinds(content: _Content) -> str | None:
@@ -355,14 +367,15 @@ def _views(content: _Content) -> str | None:
 def _unique(content: _Content) -> str | None:
     risk = content["risk"] or {}
     found = [f"{stage} {_number(risk[stage]['unique'])}" for stage in ("before", "after") if stage in risk]
-    return f"{', '.join(found)}." if found else None
+    return f"Records alone with their values: {', '.join(found)}." if found else None
 
 
 def _classes(content: _Content) -> str | None:
     after = (content["risk"] or {}).get("after")
     if not after:
         return None
-    return f"In {after['classes']:,} groups, {after['records'] / after['classes']:.3g} records each on average."
+    average = f"{after['records'] / after['classes']:.3g} records each on average"
+    return f"In {after['classes']:,} groups, {average}, {after['smallest']:,} in the smallest."
 
 
 def _verdict(content: _Content) -> str | None:
@@ -372,13 +385,21 @@ def _verdict(content: _Content) -> str | None:
     return str(context["verdict"]["sentences"][0])
 
 
+def _decision(content: _Content) -> str | None:
+    verdict = _verdict(content)
+    return None if verdict is None else f"{verdict} Its source: {_decisive(content)['source']}."
+
+
 def _threshold(content: _Content) -> str | None:
     if _verdict(content) is None:
         return None
-    context = content["context"]
-    name = context["verdict"]["threshold"]
-    found = next(one for one in context["thresholds"] if one["name"] == name)
+    found = _decisive(content)
     return f"{percent(found['value'], _DIGITS)}, {found['compared_with']}; {found['source']}."
+
+
+def _decisive(content: _Content) -> Mapping[str, Any]:
+    name = content["context"]["verdict"]["threshold"]
+    return next(one for one in content["context"]["thresholds"] if one["name"] == name)
 
 
 def _products(content: _Content) -> str | None:
@@ -400,7 +421,18 @@ def _public(content: _Content) -> str | None:
 def _attacks(content: _Content) -> str | None:
     if not content["attacks"]:
         return None
-    return " ".join(f"{one['attack']}: {one['headline']}." for one in _played(content))
+    return _found_by(_played(content))
+
+
+def _found_by(results: Sequence[Mapping[str, Any]]) -> str:
+    """Say of each attack what came of each of its scores, with success and guessing where everybody was tried."""
+    found: dict[str, list[str]] = {}
+    for one in results:
+        success, guessing = one["success"], percent(one["guessing"], _DIGITS)
+        share = f"{percent(success['share'], _DIGITS)}; guessing {guessing}" if success and success["people"] else ""
+        more = share or one["surest"]
+        found.setdefault(one["attack"], []).append(f"{one['headline']}{f' ({more})' if more else ''}")
+    return " ".join(f"{name}: {', and '.join(dict.fromkeys(scores))}." for name, scores in found.items())
 
 
 def _played(content: _Content) -> list[Mapping[str, Any]]:
@@ -423,8 +455,8 @@ def _unplayed(content: _Content) -> str | None:
 def _criterion(name: str) -> Callable[[_Content], str | None]:
     def lines(content: _Content) -> str | None:
         (found,) = (one for one in content["answers"] if one["question"] == name)
-        lines = [*(f"{one['attack']}: {one['headline']}." for one in found["played"]), *found["joined"]]
-        return " ".join([found["sentence"], *lines]) if found["is_played"] else None
+        lines = [_found_by(found["played"]), *found["joined"]]
+        return " ".join(dict.fromkeys([found["sentence"], *filter(None, lines)])) if found["is_played"] else None
 
     return lines
 
@@ -461,6 +493,16 @@ def _suppression(content: _Content) -> str | None:
     most = max(groups, key=lambda one: one["suppressed"])
     share = percent(most["suppressed"], _DIGITS)
     return f"At most {share} of a subgroup of {most['attribute']}; {counted(len(groups), 'subgroup')} lose records."
+
+
+def _suppressed(content: _Content) -> str | None:
+    """Count the records that are left out, and the cells that are stars."""
+    records, starred = content["records"], (content["suppression"] or {"attributes": {}})["attributes"]
+    if records["original"] is None or not isinstance(records["published"], int) or not content["suppression"]:
+        return None
+    left = records["original"] - records["published"]
+    cells = [f"{name} {percent(share, _DIGITS)}" for name, share in starred.items() if share]
+    return f"{counted(left, 'record')} left out; cells that are *: {', '.join(cells) or 'none'}."
 
 
 def _recount(content: _Content) -> str:
@@ -510,17 +552,13 @@ def _intruder(content: _Content) -> str | None:
     return None if not found else " ".join(found["sentences"])
 
 
-def _tried(content: _Content) -> str | None:
-    """Say whether a person tried; the edition for others does not tell."""
-    is_told = "intruder" in content and content["intruder"] is None
-    return "No: no result of a person who tried was given." if is_told else _intruder(content)
-
-
 _COUNTS: Mapping[str | None, Callable[[_Content], str | None]] = {
     "kind": _kind,
     "people": _people,
     "kinds": _kinds,
     "identifying": _identifying,
+    "identifiers": _identifiers,
+    "bounded": _bounded,
     "quasi": _of_role("quasi-identifying", "None."),
     "sensitive": _of_role("sensitive", "The policy names none."),
     "unprotected": _unprotected,
@@ -541,6 +579,7 @@ _COUNTS: Mapping[str | None, Callable[[_Content], str | None]] = {
     "promises": _promises,
     "limits": _listing("limits", "All limits", "limits"),
     "verdict": _verdict,
+    "decision": _decision,
     "threshold": _threshold,
     "products": _products,
     "public": _public,
@@ -551,6 +590,7 @@ _COUNTS: Mapping[str | None, Callable[[_Content], str | None]] = {
     "losses": _losses,
     "utility": _utility,
     "suppression": _suppression,
+    "suppressed": _suppressed,
     "recount": _recount,
     "earlier": _earlier,
     "pseudonyms": _pseudonyms,
@@ -559,7 +599,6 @@ _COUNTS: Mapping[str | None, Callable[[_Content], str | None]] = {
     "decisions": _listing("decisions", "What was decided, and when", "decisions"),
     "versions": _versions,
     "intruder": _intruder,
-    "tried": _tried,
     "published_policy": _listing("published_policy", "The policy without what is assumed of the recipient", "files"),
 }
 """What of the evidence answers a question; None where this release, or this edition, does not tell."""
@@ -570,7 +609,8 @@ def _assumption(way: str) -> Callable[[Context], str | None]:
         found = context.assumptions().get(way)
         if found is None:
             return "Everybody may have the data, so that an attempt is certain." if context.public else None
-        return f"{percent(found.probability, _DIGITS)}, by {found.owner}; {found.source}."
+        each = f", for each of {context.readers}" if found.of == "one" else ""
+        return f"{percent(found.probability, _DIGITS)}{each}, by {found.owner}; {found.source}."
 
     return words
 
@@ -585,15 +625,24 @@ def _control_of(name: str) -> Callable[[Context], str | None]:
 
 
 def _owners(context: Context) -> str | None:
-    people: list[Author] = [] if context.author is None else [context.author]
-    names = [*(f"{one.name}, {one.role}" for one in people), *(one.owner for one in context.assumptions().values())]
-    # Who is named with two offices is one person.
-    once = {name.partition(",")[0]: name for name in reversed(names)}
-    return f"{'; '.join(reversed(once.values()))}." if names else None
+    """Say who stands for what; who is named with two offices is one person."""
+    found: dict[str, tuple[str, list[str]]] = {}
+    by = [] if context.author is None else [(f"{context.author.name}, {context.author.role}", "the recipient")]
+    limit = [] if context.threshold is None else [(context.threshold.owner, "the threshold")]
+    for who, what in [*by, *((one.owner, name) for name, one in context.assumptions().items()), *limit]:
+        found.setdefault(who.partition(",")[0], (who, []))[1].append(what)
+    return "; ".join(f"{who}: for {', '.join(whats)}" for who, whats in found.values()) + "." if found else None
+
+
+def _controls(context: Context) -> str | None:
+    found = None if context.controls is None else context.controls.model_dump()
+    return None if found is None else " ".join(f"{name.capitalize()}: {words}." for name, words in found.items())
 
 
 _STATES: Mapping[str | None, Callable[[Context], str | None]] = {
     "recipient": lambda context: context.recipient,
+    "recipient and purpose": lambda context: f"{context.recipient}, for {context.purpose}.",
+    "controls": _controls,
     "purpose": lambda context: context.purpose,
     "other_data": lambda context: context.other_data,
     "review": lambda context: context.review,

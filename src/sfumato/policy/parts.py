@@ -417,11 +417,18 @@ class Assumption(PolicyPart):
         Who states it: name and office.
     source
         What it rests on.
+    of
+        Whether it is of one of those who open the file, or of all of them together; None where nobody says so.
     """
 
     probability: Annotated[float, Field(gt=0, le=1)]
     owner: Words
     source: Words
+    of: Literal["one", "all"] | None = None
+
+    def among(self, readers: int | None) -> float:
+        """Return how likely it is of any of those who open the file, each of whom is independent of the others."""
+        return 1 - (1 - self.probability) ** readers if self.of == "one" and readers else self.probability
 
 
 class OwnThreshold(PolicyPart):
@@ -552,6 +559,8 @@ class Context(PolicyPart):
         Whether everybody may have it. An attempt is then certain, and no control counts.
     other_data
         What else they may hold about the same people.
+    readers
+        How many people at the recipient may open the file.
     controls
         What keeps the recipient from trying.
     attempt
@@ -582,6 +591,7 @@ class Context(PolicyPart):
     purpose: Words
     public: bool = False
     other_data: Words
+    readers: Annotated[int, Field(ge=1)] | None = None
     controls: Controls | None = None
     attempt: Assumption | None = None
     recognition: Assumption | None = None
@@ -607,6 +617,9 @@ class Context(PolicyPart):
                 wrong.append(
                     "population is missing; the threshold speaks of a journalist, whom only a population tells"
                 )
+            of_one = [name for name, one in self.assumptions().items() if one.of == "one"]
+            if of_one and self.readers is None:
+                wrong.append(f"readers is missing; how likely {', '.join(of_one)} is, is stated of one of them")
             raise_all(PolicyError, wrong)
         return self
 
@@ -614,6 +627,10 @@ class Context(PolicyPart):
         """Return what is assumed of each way it may come to an attack; none where the recipient is the public."""
         stated = {name: getattr(self, name) for name in WAYS}
         return {name: one for name, one in stated.items() if one is not None}
+
+    def chances(self) -> dict[str, float]:
+        """Return how likely each way is, of all who open the file."""
+        return {name: one.among(self.readers) for name, one in self.assumptions().items()}
 
 
 def _short(columns: Mapping[str, Column]) -> list[str] | dict[str, Any]:
