@@ -83,7 +83,11 @@ def test_whoever_knows_the_key_is_right_as_far_as_rows_can_tell(task):
     # A key of an earlier version has one record, without a list around it.
     content = json.loads(key.read_text())
     flat = [
-        {**one, "rows": [row for alike in one["rows"] for row in alike], "truth": {name: said[0] for name, said in one["truth"].items()}}
+        {
+            **one,
+            "rows": [row for alike in one["rows"] for row in alike],
+            "truth": {name: said[0] for name, said in one["truth"].items()},
+        }
         for one in persons
     ]
     key.write_text(json.dumps({**content, "people": flat}))
