@@ -244,6 +244,11 @@ def report(
             "the steward's policy, with what is assumed of the recipient": policy,
             "the log of decisions": decisions,
             "what a person found who tried": intruder,
+            **{
+                f"what was published of these people ({place})": Path(name)
+                for place, name in enumerate(compared.earlier or (), 1)
+                if name.endswith(".toml")
+            },
             "this evidence, to sign": page.short,
             "this evidence, the annex": page.out,
         },
