@@ -227,7 +227,6 @@ def _column(subject: ReportedRelease, name: str, role: str, attribute: Any) -> d
 
 
 def _kind_of(original: Table | None, name: str, attribute: Any) -> str | None:
-    """Return the kind of a column; of one that nobody encodes by what its values are."""
     if attribute is not None or original is None or name not in original.frame.columns:
         return None if attribute is None else str(attribute.kind)
     dtype = original.frame.schema[name]
@@ -553,7 +552,6 @@ def result_content(result: AttackResult) -> dict[str, Any]:
 
 
 def _others(control: Mapping[str, Any] | None) -> float | None:
-    """Return how often the same attacker is right about people who are not in the data."""
     return control["share"] if control and control["people"] else None
 
 
@@ -893,7 +891,9 @@ def _answer(name: str, question: _Question, content: Mapping[str, Any]) -> dict[
     is_played = bool(played or joined)
     return {
         "asks": question.asks,
-        "sentence": _found_in_words(played, joined) if is_played else _not_played(name, question, content, unplayed),
+        "sentence": (attacks_in_words(played) if played else joined[0])
+        if is_played
+        else _not_played(name, question, content, unplayed),
         "is_played": is_played,
         "attacks": [*dict.fromkeys(one["attack"] for one, source in results if not source)],
         "played": played,
@@ -928,7 +928,6 @@ def _as_played(result: Mapping[str, Any], source: str) -> dict[str, Any]:
         "knows": result["knows"],
         "headline": f"{result['headline']}{within}",
         "guessing": result["guessing"],
-        "needed": result["needed"] or "",
         "succeeds": result["succeeds"] and not result["is_allowed"],
         "allowed": result["allowed"],
         "success": success if success["people"] else None,
@@ -957,10 +956,6 @@ def _surest(curve: Mapping[str, Any] | None) -> str:
 def _looks(curve: Mapping[str, Any] | None) -> Iterator[Mapping[str, Any]]:
     """Yield the shares of the surest of whom anybody is known."""
     return (one for one in (curve or {"looks": ()})["looks"] if one["surest"] and one["inside"]["people"])
-
-
-def _found_in_words(played: Sequence[Mapping[str, Any]], joined: Sequence[str]) -> str:
-    return attacks_in_words(played) if played else joined[0]
 
 
 def attacks_in_words(played: Sequence[Mapping[str, Any]]) -> str:

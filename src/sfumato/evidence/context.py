@@ -19,7 +19,7 @@ from sfumato.errors import InputError, PolicyError
 from sfumato.evaluation.risk.adversaries import THRESHOLDS, TOLERANCE
 from sfumato.numbers import counted, percent
 from sfumato.policy.file import read_policy
-from sfumato.policy.parts import WAYS, Context
+from sfumato.policy.parts import WAYS, Assumption, Context
 from sfumato.whole_files import PRIVATE, read_regular_text, write_whole
 
 PUBLIC = "everybody may have it: an attempt is certain"
@@ -99,7 +99,7 @@ def context_content(context: Context, content: Mapping[str, Any]) -> dict[str, A
     dict
         Plain values: recipient, assumptions, success without an attempt, products, thresholds, verdict.
     """
-    chances = context.chances() or {"public": 1.0}
+    chances = {name: _chance(context, one) for name, one in context.assumptions().items()} or {"public": 1.0}
     found, reason = _success(content)
     above = ((content.get("risk") or {}).get("after") or {"above": ()})["above"]
     after = [] if reason else [one for one in found if one["stage"] == "after"]
@@ -135,8 +135,8 @@ def context_content(context: Context, content: Mapping[str, Any]) -> dict[str, A
             }
             for name, chance in chances.items()
         },
-        "answerable": list(_answerable(context)),
-        "owners": _owned(context),
+        "answerable": list(answerable(context)),
+        "owners": owned(context),
         "success": found,
         "products": [
             {**one, "way": name, **{key: one[key] * chance for key in ("maximum", "average")}}
@@ -148,6 +148,12 @@ def context_content(context: Context, content: Mapping[str, Any]) -> dict[str, A
         "verdict": verdict,
         "doubts": list(_doubts(context, decisive, chances)),
     }
+
+
+def _chance(context: Context, one: Assumption, *, of_one: bool = False) -> float:
+    """Return how likely something is of any of those who open the file, each independent of the others."""
+    is_joined = (of_one or one.of == "one") and context.readers
+    return 1 - (1 - one.probability) ** context.readers if is_joined else one.probability  # type: ignore[operator]
 
 
 def _stated(context: Context, way: str) -> dict[str, str]:
@@ -166,7 +172,7 @@ def _doubts(context: Context, decisive: Mapping[str, Any], chances: Mapping[str,
     if readers is None:
         yield f"{stated} how many people open the file (readers), and whether it is for one or for all of them (of)."
         return
-    joint = 1 - (1 - one.probability) ** readers
+    joint = _chance(context, one, of_one=True)
     figure, limit = decisive["success"], decisive["value"]
     if decisive["attempt"] == "with" and figure is not None:
         figure *= max(joint, *chances.values())
@@ -177,7 +183,7 @@ def _doubts(context: Context, decisive: Mapping[str, Any], chances: Mapping[str,
     )
 
 
-def _answerable(context: Context) -> Iterator[str]:
+def answerable(context: Context) -> Iterator[str]:
     """Say who stands for what, beside the assumptions."""
     if context.author is not None:
         by = context.author
@@ -191,7 +197,7 @@ def _answerable(context: Context) -> Iterator[str]:
         yield f"Answers to what standards ask: {'; '.join(people)}."
 
 
-def _owned(context: Context) -> dict[str, list[str]]:
+def owned(context: Context) -> dict[str, list[str]]:
     """Return which assumptions each owner states."""
     found: dict[str, list[str]] = {}
     for name, one in context.assumptions().items():
@@ -643,33 +649,31 @@ def review_content(context: Context | None, content: Mapping[str, Any]) -> dict[
         "words": None if context is None else context.review,
         "by": by,
         "events": [
-            _event(
-                "Another release, or a table of counts, of these people",
-                f"{counted(named, 'other publication')} named" if named else "none was named",
-                "Before it is published, play both: sfumato evidence write RELEASE --earlier OTHER.",
-            ),
-            _event(
-                "A new register, or another file that the recipient may hold",
-                held,
-                "State it in other-data, and weigh the attempt again.",
-            ),
-            _event(
-                "Another recipient, purpose, contract or access",
-                recipient,
-                "Write another policy for the same folder: sfumato evidence init. The verdict may change.",
-            ),
-            _event(
-                "Somebody was found, or the file got into other hands",
-                "nothing is known",
-                "Take the signature back: sfumato sign RELEASE --key KEY --revoke FILE. Give FILE to the recipient. "
-                "Tell who answers.",
-            ),
-            _event(
-                "A new version of this program", f"made with the attacks of {content['made']}", "Make this page again."
-            ),
+            {"event": event, "today": today, "then": then}
+            for (event, then), today in zip(
+                _EVENTS.items(),
+                (
+                    f"{counted(named, 'other publication')} named" if named else "none was named",
+                    held,
+                    recipient,
+                    "nothing is known",
+                    f"made with the attacks of {content['made']}",
+                ),
+                strict=True,
+            )
         ],
     }
 
 
-def _event(event: str, today: str, then: str) -> dict[str, str]:
-    return {"event": event, "today": today, "then": then}
+_EVENTS = {
+    "Another release, or a table of counts, of these people": "Before it is published, play both: sfumato evidence "
+    "write RELEASE --earlier OTHER.",
+    "A new register, or another file that the recipient may hold": "State it in other-data, and weigh the attempt "
+    "again.",
+    "Another recipient, purpose, contract or access": "Write another policy for the same folder: sfumato evidence "
+    "init. The verdict may change.",
+    "Somebody was found, or the file got into other hands": "Take the signature back: sfumato sign RELEASE --key KEY "
+    "--revoke FILE. Give FILE to the recipient. Tell who answers.",
+    "A new version of this program": "Make this page again.",
+}
+"""After which events evidence is made again, and what is then to be done."""

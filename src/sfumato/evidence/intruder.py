@@ -161,28 +161,20 @@ def make_task(
 
 
 def _refuse(original: Table, folder: Path, key: Path, people: int) -> None:
-    raise_all(
-        InputError,
-        [
-            *([f"--people: must be {FEWEST} or more"] if people < FEWEST else []),
-            *(f"{path}: already exists; name another" for path in (folder, key) if path.exists()),
-            *(
-                f"{path.parent}: there is no such folder; make it first"
-                for path in (folder, key)
-                if not path.absolute().parent.is_dir()
-            ),
-            *(
-                [f"{key}: lies in the package; the key must stay with you"]
-                if folder.absolute() in key.absolute().parents
-                else []
-            ),
-            *(
-                ["people may have several records; name the column that tells who is who: columns.person of the policy"]
-                if original.people is None and original.repeated is not None
-                else []
-            ),
-        ],
-    )
+    places = (folder, key)
+    found = {
+        f"--people: must be {FEWEST} or more": people < FEWEST,
+        **{f"{path}: already exists; name another": path.exists() for path in places},
+        **{
+            f"{path.parent}: there is no such folder; make it first": not path.absolute().parent.is_dir()
+            for path in places
+        },
+        f"{key}: lies in the package; the key must stay with you": folder.absolute() in key.absolute().parents,
+        "people may have several records; name the column that tells who is who: columns.person of the policy": (
+            original.people is None and original.repeated is not None
+        ),
+    }
+    raise_all(InputError, [problem for problem, is_there in found.items() if is_there])
 
 
 def _some(table: Table, count: int, seed: int | None) -> tuple[pl.DataFrame, NDArray[np.int64]]:

@@ -99,6 +99,9 @@ def own_subject(folder: Path, policy: Path | None) -> OwnSubject:
     )
 
 
+_NOT_MEASURED = ("others", "risk", "losses", "bound", "utility", "suppression", "one_each", "purpose_figures")
+
+
 def own_content(subject: OwnSubject, original: Any, wishes: ReportOptions) -> dict[str, Any]:
     """Measure everything that the kind can, and return it as plain values; keys as of a table."""
     kind, said = subject.kind, subject.policy or subject.own.content
@@ -121,35 +124,24 @@ def own_content(subject: OwnSubject, original: Any, wishes: ReportOptions) -> di
         "kind": {"name": kind.name, "meaning": kind.meaning or kind.name},
         "records": {"original": None if found is None else found.original, "published": subject.verification.records},
         "columns": _columns(subject),
-        "others": None,
-        "dropped": [],
-        "unprotected": [],
         "promises": promises_content(subject.verification, words),
         "uncovered": [str(each) for each in subject.verification.uncovered],
         "recounted_from": "the published data",
-        "risk": None,
         **_known(found),
         "attacks": None
         if found is None or not wishes.attacks
         else attacks_content(kind.name, results, found.unplayed, found.original, found.control),
-        "losses": None,
         "figures": {} if found is None else dict(found.figures),
-        "bound": None,
-        "utility": None,
-        "described": [],
-        "suppression": None,
-        "subgroups": [],
-        "earlier": [],
         "limits": [*limits, *(found.notes if found else ())],
         "published_limits": limits,
         "files": {entry.file: entry.sha256 for entry in subject.description.facts.values()},
         "versions": versions(),
         "policy": subject.own.text or "",
         "published_policy": subject.own.text or "",
-        "one_each": None,
-        "purpose_figures": None,
         "goes": recipient_files(subject.folder),
         "stays": [{"what": "the original", "name": Path(original).name}] if isinstance(original, str | Path) else [],
+        **dict.fromkeys(_NOT_MEASURED),
+        **{name: [] for name in ("dropped", "unprotected", "described", "subgroups", "earlier")},
         **decisions_content(wishes),
     }
 

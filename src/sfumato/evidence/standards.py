@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 from sfumato.errors import PolicyError, raise_all
 from sfumato.evaluation.attacks.fingerprint import UNPUBLISHED
+from sfumato.evidence.context import answerable, owned
 from sfumato.numbers import counted, figure, percent
 from sfumato.policy.parts import WAYS, Context
 
@@ -280,13 +281,11 @@ def _original(content: _Content) -> str | None:
 
 
 def _identifiers(content: _Content) -> str | None:
-    """Name what identifies alone, and what identifies together."""
     alone, together = _identifying(content), _of_role("quasi-identifying", "none.")(content)
     return None if alone is None else f"Alone: {alone[:1].lower()}{alone[1:]} Together: {together}"
 
 
 def _bounded(content: _Content) -> str:
-    """Name the sensitive columns that a promise is about."""
     found = [one["name"] for one in content["columns"] if one["is_bounded"]]
     return f"{', '.join(found)}." if found else "None."
 
@@ -496,7 +495,6 @@ def _suppression(content: _Content) -> str | None:
 
 
 def _suppressed(content: _Content) -> str | None:
-    """Count the records that are left out, and the cells that are stars."""
     records, starred = content["records"], (content["suppression"] or {"attributes": {}})["attributes"]
     if records["original"] is None or not isinstance(records["published"], int) or not content["suppression"]:
         return None
@@ -625,13 +623,8 @@ def _control_of(name: str) -> Callable[[Context], str | None]:
 
 
 def _owners(context: Context) -> str | None:
-    """Say who stands for what; who is named with two offices is one person."""
-    found: dict[str, tuple[str, list[str]]] = {}
-    by = [] if context.author is None else [(f"{context.author.name}, {context.author.role}", "the recipient")]
-    limit = [] if context.threshold is None else [(context.threshold.owner, "the threshold")]
-    for who, what in [*by, *((one.owner, name) for name, one in context.assumptions().items()), *limit]:
-        found.setdefault(who.partition(",")[0], (who, []))[1].append(what)
-    return "; ".join(f"{who}: for {', '.join(whats)}" for who, whats in found.values()) + "." if found else None
+    found = [f"{owner}: for {', '.join(names)}." for owner, names in owned(context).items()]
+    return " ".join([*answerable(context), *found]) or None
 
 
 def _controls(context: Context) -> str | None:

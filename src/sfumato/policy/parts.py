@@ -426,10 +426,6 @@ class Assumption(PolicyPart):
     source: Words
     of: Literal["one", "all"] | None = None
 
-    def among(self, readers: int | None) -> float:
-        """Return how likely it is of any of those who open the file, each of whom is independent of the others."""
-        return 1 - (1 - self.probability) ** readers if self.of == "one" and readers else self.probability
-
 
 class OwnThreshold(PolicyPart):
     """The risk that the steward accepts.
@@ -627,10 +623,6 @@ class Context(PolicyPart):
         """Return what is assumed of each way it may come to an attack; none where the recipient is the public."""
         stated = {name: getattr(self, name) for name in WAYS}
         return {name: one for name, one in stated.items() if one is not None}
-
-    def chances(self) -> dict[str, float]:
-        """Return how likely each way is, of all who open the file."""
-        return {name: one.among(self.readers) for name, one in self.assumptions().items()}
 
 
 def _short(columns: Mapping[str, Column]) -> list[str] | dict[str, Any]:
