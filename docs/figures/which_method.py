@@ -50,7 +50,9 @@ class Source:
         frame = frame.with_columns(pl.col(pl.String).str.strip_chars())
         sample = frame.sample(min(RECORDS, frame.height), seed=seed)
         ways = {name: self.hierarchies.get(name) if coarser else None for name in self.quasi}
-        sensitive = [self.sensitive] if self.sensitive else []
+        # Codes of diagnoses are texts, though most of them look like numbers.
+        text = sf.Attribute(kind="categorical")
+        sensitive = {name: text if sample.schema[name] == pl.String else None for name in columns[len(self.quasi) :]}
         return sf.read_table(sample, sf.Schema(quasi_identifying=ways, sensitive=sensitive))
 
 

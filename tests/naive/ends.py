@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
 from fractions import Fraction
-from itertools import count
+from itertools import count, takewhile
 
 MOST_BINS = 4
 DECIMAL_PLACES = {Fraction(1, 10**places) for places in range(16)}
@@ -16,8 +16,9 @@ def rounded_numbers(
 ) -> tuple[Fraction, Fraction]:
     """Return where the interval around ``low .. high`` begins, and what comes after it; `values` are the column."""
     unit = largest_unit(values)
-    for step in steps():
-        if step < 2 * unit:
+    place = max(takewhile(lambda power: power <= unit, steps([1])))
+    for step in steps() if most == MOST_BINS else steps(CLOSER):
+        if step < 2 * unit or step % place:
             continue
         first, last = low // step, high // step
         if last - first + 1 <= most:
@@ -31,10 +32,10 @@ def of_few_values(values: Sequence[Fraction]) -> bool:
     return max(values) // finest - min(values) // finest + 1 <= MOST_BINS
 
 
-def steps() -> Iterator[Fraction]:
+def steps(digits: Sequence[Fraction | int] = (1, 2, 5)) -> Iterator[Fraction]:
     for exponent in count(-15):
-        for mantissa in (1, 2, 5):
-            yield mantissa * Fraction(10) ** exponent
+        for digit in digits:
+            yield digit * Fraction(10) ** exponent
 
 
 def largest_unit(values: Sequence[Fraction]) -> Fraction:
@@ -45,8 +46,12 @@ def largest_unit(values: Sequence[Fraction]) -> Fraction:
     return max(step for step in fitting if step in DECIMAL_PLACES)
 
 
-def islice_steps(number: int) -> list[Fraction]:
-    walk = steps()
+CLOSER = (1, Fraction(3, 2), 2, 3, 5)
+"""First digits of steps of a declared grid."""
+
+
+def islice_steps(number: int, digits: Sequence[Fraction | int] = (1, 2, 5)) -> list[Fraction]:
+    walk = steps(digits)
     return [next(walk) for _ in range(number)]
 
 

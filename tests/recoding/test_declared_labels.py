@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from examples import examples
-from naive.ends import islice_steps, rounded_numbers
+from naive.ends import CLOSER, islice_steps, rounded_numbers
 from recoding.small_tables import attribute_of
 from sfumato.errors import PolicyError
 from sfumato.models.protocol import Outcome
@@ -43,7 +43,8 @@ def test_intervals_equal_the_twin(numbers: list[int], factor: int, data: st.Data
 def test_bins_of_a_grid_are_found_by_trying_all(begin: int, width: int) -> None:
     stop = begin + width
     trying = any(
-        step >= 1 and begin % step == 0 and stop % step == 0 and (stop - begin) / step <= 2 for step in islice_steps(60)
+        step >= 1 and begin % step == 0 and stop % step == 0 and (stop - begin) / step <= 2
+        for step in islice_steps(100, CLOSER)
     )
     found = on_declared_grid(np.array([float(begin)]), np.array([float(stop)]), Kind.NUMERIC)
     assert found.tolist() == [trying]

@@ -2,7 +2,7 @@
 
 A *grid* is the sequence of bins of one step: numbers in 1, 2 or 5 times a power of ten, dates in days, weeks (from
 Monday), months, quarters, half-years and years. A class is published as the bins that its values lie in, of the finest
-grid on which these are at most four; of a declared grid they are at most two.
+grid on which these are at most four; of a declared grid they are at most two, and steps are closer (1.5 and 3, too).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
 from functools import partial
+from itertools import count
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -44,6 +45,8 @@ _FINEST = 12
 _DIGITS = 15
 """Significant digits that a float always keeps."""
 _MANTISSAS = (1, 2, 5)
+_STEPS: Mapping[int, Sequence[float]] = {MOST_BINS: _MANTISSAS, DECLARED_BINS: (1, 1.5, 2, 3, 5)}
+"""First digits of steps, by the most bins of an interval."""
 FIRST_DAY, LAST_DAY = date(1, 1, 1).toordinal() - _EPOCH, date(9999, 12, 31).toordinal() - _EPOCH
 """The days that can be written, counted from 1970-01-01."""
 
@@ -166,7 +169,7 @@ def on_declared_grid(
     low, high = (FIRST_DAY, LAST_DAY + 1) if kind is Kind.DATE else (np.nan, np.nan)
     low, high = domain or (low, high)
     most = 2 * float(np.abs(np.concatenate([begin, stop])).max(initial=1.0))
-    for grid in _calendar("D") if kind is Kind.DATE else _decimal(1, -_FINEST):
+    for grid in _calendar("D") if kind is Kind.DATE else _decimal(1, -_FINEST, _STEPS[DECLARED_BINS]):
         first, after = grid.bin_of(begin), grid.bin_of(np.minimum(stop, LAST_DAY) if kind is Kind.DATE else stop)
         full = grid.start(after) == stop
         begins, stops = (grid.start(first) == begin) | (begin == low), full | (stop == high)
@@ -262,8 +265,8 @@ def _whole(attribute: EncodedAttribute) -> bool:
 
 def _grids(attribute: EncodedAttribute) -> Iterator[_Grid]:
     """Yield grids, the finest first, without end."""
-    unit = _unit(attribute) if attribute.rounding is None else attribute.rounding.unit
-    return _calendar(unit) if isinstance(unit, str) else _decimal(*unit)
+    unit, bins = (_unit(attribute), MOST_BINS) if (own := attribute.rounding) is None else (own.unit, own.bins)
+    return _calendar(unit) if isinstance(unit, str) else _decimal(*unit, _STEPS[bins])
 
 
 def _unit(attribute: EncodedAttribute) -> str | tuple[int, int]:
@@ -273,16 +276,15 @@ def _unit(attribute: EncodedAttribute) -> str | tuple[int, int]:
     return (_whole_unit if _whole(attribute) else _fraction_unit)(attribute.numbers)
 
 
-def _decimal(mantissa: int, exponent: int) -> Iterator[_Grid]:
-    """Yield the grids whose step is at least twice the unit ``mantissa · 10 ** exponent``."""
-    place = _MANTISSAS.index(mantissa) + 1
-    while True:
-        decade, which = divmod(place, len(_MANTISSAS))
-        yield _decimal_grid(_MANTISSAS[which], exponent + decade)
-        place += 1
+def _decimal(mantissa: int, exponent: int, steps: Sequence[float]) -> Iterator[_Grid]:
+    """Yield the grids whose step is whole, and at least twice the unit ``mantissa · 10 ** exponent``."""
+    for decade in count():
+        for step in steps:
+            if step * 10**decade >= 2 * mantissa and step * 10**decade % 1 == 0:
+                yield _decimal_grid(step, exponent + decade)
 
 
-def _decimal_grid(mantissa: int, exponent: int) -> _Grid:
+def _decimal_grid(mantissa: float, exponent: int) -> _Grid:
     # Division by a power of ten is exact to the last digit; multiplication by a fraction is not.
     scale = 10.0 ** abs(exponent)
 

@@ -190,6 +190,13 @@ class TestVerdicts:
         assert curve_verdict(curve(some)) == "succeeds"
         assert exceeds_promise(curve(some, bound=0.5), 0.5)
 
+    def test_a_success_is_above_guessing_in_its_interval(self) -> None:
+        """47 of 50 at 119 of 150: exactly reckoned it is no chance of five looks, but the interval begins at 79.2 %."""
+        told = (np.arange(200) >= 3) & (np.arange(200) < 50)
+        some = Beliefs(np.linspace(1, 0, 200), told.astype(np.float64), np.full(200, 119 / 150))
+        assert chance_of_as_many(Rate(47, 50, 0), 119 / 150) < 0.005
+        assert curve_verdict(curve(some)) == "undecided"
+
     def test_what_the_population_tells_is_no_success(self) -> None:
         """As often among the surest of the others."""
         told = (np.arange(20_000) % 10 < np.linspace(10, 0, 20_000)).astype(np.float64)

@@ -323,10 +323,10 @@ def curve_verdict(curve: BeliefCurve) -> Verdict:
     takes about the same number of people to decide.
 
     *Errors.* The chance of one end of a 95 % interval, 2.5 of 100, is divided by the number of looks. Guessing is
-    exceeded where as many right guesses have a smaller binomial chance, which is exact, as the surest are few: so all
-    looks together call no attack a success in more than 2.5 of 100 cases that is right about each person, independent
-    of the others, with the chance of a guess. Intervals are Wilson's; those of differences are Newcombe's (1998, method
-    10). Where the control group has nobody at a look, it explains nothing.
+    exceeded where as many right guesses have a smaller binomial chance, which is exact, as the surest are few, and
+    the interval lies above it. So all looks together call no attack a success in more than 2.5 of 100 cases that is
+    right about each person, independent of the others, with the chance of a guess. Intervals are Wilson's; those of
+    differences are Newcombe's (1998, method 10). Where the control group has nobody at a look, it explains nothing.
 
     Examples
     --------
@@ -429,8 +429,8 @@ def _tail(curve: BeliefCurve) -> float:
 
 
 def _exceeds(look: CurvePoint, bar: float, tail: float) -> bool:
-    """Tell whether so many are not by chance, at a bar, and the low ends of differences to what others show above 0."""
-    if not look.inside.people or chance_of_as_many(look.inside, bar) > tail:
+    """Tell whether so many are not by chance, with low ends above a bar, and of differences to others above 0."""
+    if interval_ends(look.inside, tail)[0] <= bar or chance_of_as_many(look.inside, bar) > tail:
         return False
     return all(-_highest(other, look.inside, tail) > 0 for other in _shown_by_others(look))
 
