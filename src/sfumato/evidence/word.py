@@ -13,8 +13,8 @@ from sfumato.errors import PolicyError
 
 _HEADINGS = {"h1": 0, "h2": 1, "h3": 2}
 _UNSHOWN = ("head", "style", "title", "svg")
-_NARROW = 8
-"""Points of the letters of tables."""
+_NARROW, _WIDTH = 7, 182
+"""Points of the letters of tables, and millimetres of their width."""
 _DAY = (1980, 1, 1, 0, 0, 0)
 """The time of every entry, so that the same page is the same file."""
 
@@ -58,13 +58,14 @@ def _lay_out(document: Any, docx: Any) -> None:
     points, millimetres = docx.shared.Pt, docx.shared.Mm
     (section,) = document.sections
     section.page_width, section.page_height = millimetres(210), millimetres(297)
-    section.left_margin = section.right_margin = millimetres(18)
-    section.top_margin = section.bottom_margin = millimetres(14)
-    for name, size in (("Normal", 9), ("Title", 16), ("Heading 1", 12), ("Heading 2", 10), ("List Bullet", 9)):
+    section.left_margin = section.right_margin = millimetres(14)
+    section.top_margin = section.bottom_margin = millimetres(10)
+    for name, size in (("Normal", 8), ("Title", 16), ("Heading 1", 12), ("Heading 2", 9.5), ("List Bullet", 8)):
         style = document.styles[name]
         style.font.size, style.font.color.rgb = points(size), docx.shared.RGBColor(0x1C, 0x1C, 0x1C)
-        style.paragraph_format.space_before = points(6 if name.startswith("Heading") else 0)
-        style.paragraph_format.space_after = points(2)
+        style.paragraph_format.space_before = points(4 if name.startswith("Heading") else 0)
+        style.paragraph_format.space_after = points(0)
+        style.paragraph_format.line_spacing = 1.0
         # A heading's letters are named by theme; the name of a font is not enough.
         fonts = style.element.get_or_add_rPr().get_or_add_rFonts()
         for key in [key for key in fonts.attrib if "Theme" in key]:
@@ -86,7 +87,7 @@ class _Writer(HTMLParser):
         self._place: Any = None  # the paragraph that text goes into
         self._rows: list[list[tuple[list[tuple[str, bool]], bool]]] = []
         self._cell: list[tuple[str, bool]] | None = None
-        self._is_heading = self._is_number = self._breaks = False
+        self._is_heading = self._is_number = self._breaks = self._signed = False
         self._signs: list[str] | None = None
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -105,7 +106,8 @@ class _Writer(HTMLParser):
         elif tag == "li":
             self._place = self._document.add_paragraph(style="List Bullet")
         elif tag == "section":
-            self._breaks = True
+            # The page that is signed stands alone; what follows runs on.
+            self._breaks, self._signed = not self._signed, True
         elif tag == "table":
             self._rows = []
         elif tag == "tr":
@@ -162,6 +164,14 @@ class _Writer(HTMLParser):
         if not rows:
             return
         table = self._document.add_table(len(rows), max(map(len, rows)), style="Table Grid")
+        # A column of long texts is wider, and no word of a short one breaks.
+        texts = [["".join(text for text, _ in one[0]) for one in row] for row in rows]
+        columns = [[row[place] for row in texts if place < len(row)] for place in range(max(map(len, rows)))]
+        needs = [max(15, min(40, max(map(len, column)))) for column in columns]
+        for column, need in zip(table.columns, needs, strict=True):
+            column.width = self._docx.shared.Mm(_WIDTH * need / sum(needs))
+            for cell in column.cells:
+                cell.width = column.width
         for cells, row in zip(table.rows, rows, strict=True):
             for cell, (texts, is_number) in zip(cells.cells, row, strict=False):
                 (paragraph,) = cell.paragraphs
@@ -173,11 +183,9 @@ class _Writer(HTMLParser):
                     run.bold, run.font.size = is_bold or None, self._docx.shared.Pt(_NARROW)
 
     def _add_signs(self, labels: list[str]) -> None:
-        """Add lines to sign on, two abreast."""
-        table = self._document.add_table(0, 2)
-        for place in range(0, len(labels), 2):
-            for cell, label in zip(table.add_row().cells, labels[place : place + 2], strict=False):
-                cell.text = f"\n\n____________________________\n{label}"
+        """Add lines to sign on, all abreast."""
+        for cell, label in zip(self._document.add_table(1, len(labels)).rows[0].cells, labels, strict=True):
+            cell.text = f"\n______________________\n{label}"
 
 
 def _dated(content: bytes) -> bytes:
