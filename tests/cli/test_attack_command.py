@@ -114,10 +114,12 @@ def test_hold_out(folder: Path) -> None:
     assert linked["allowed"] == pytest.approx(1 / 3)
 
 
-def test_nobody_is_held_out_unless_said(folder: Path) -> None:
-    code, out, _ = run(folder / "all.csv", "--policy", folder / "policy.toml", "--attack", "linkage", "--json")
-    assert code == 0
-    assert (json.loads(out)["people"], json.loads(out)["control"]) == (300, None)
+def test_a_fifth_is_held_out_unless_said_otherwise(folder: Path) -> None:
+    given = (folder / "all.csv", "--policy", folder / "policy.toml", "--attack", "linkage", "--json")
+    for share, people, control in (((), 240, 60), (("--hold-out", 0), 300, None)):
+        code, out, _ = run(*given, *share)
+        assert code == 0
+        assert (json.loads(out)["people"], json.loads(out)["control"]) == (people, control)
 
 
 def test_success_is_an_error_only_where_asked(folder: Path) -> None:

@@ -33,7 +33,7 @@ class AttackersKnowledge:
     original: Annotated[str | None, KNOWN("The table that the release was made from.", "FILE")] = None
     hold_out: Annotated[
         float | None,
-        KNOWN("Of a table: people who are left out of the release and serve as the control group, e.g. 0.2.", "SHARE"),
+        KNOWN("Of a table: people left out of the release who serve as the control group (default: 0.2).", "SHARE"),
     ] = None
     control: Annotated[str | None, KNOWN("People who were not in the data; same columns.", "FILE")] = None
     register: Annotated[Path | None, KNOWN("Names and values that a linking attacker holds.", "FILE")] = None
@@ -124,7 +124,8 @@ def attack(
             assert known.original is not None
             played = _on_release(target, known.original, words, known.control, known.register, known.earlier, common)
         else:
-            played = _on_policy(target, words, known.hold_out or 0.0, known.register, common)
+            share = 0.2 if known.hold_out is None else known.hold_out
+            played = _on_policy(target, words, share, known.register, common)
     if as_json or details:
         say_result(played.to_dict(), str(played), as_json=as_json)
     else:
