@@ -468,12 +468,12 @@ def anneal_traces(
     for person in range(len(ladder.starts) - 1):
         longest = max(longest, ladder.starts[person + 1] - ladder.starts[person])
     size = _subsets(longest, known)
-    keys, ends = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
-    doublets = np.full(points, -1, dtype=np.int64)
+    keys, ends = np.empty(size + longest, dtype=np.int64), np.empty(size, dtype=np.int64)
+    doublets, turns = np.full(points, -1, dtype=np.int64), np.zeros(len(ladder.words) + 1, dtype=np.int64)
     charge, state = np.zeros(k + 1), np.empty(1, dtype=np.int64)
     moved, former = np.empty(points, dtype=np.int64), np.empty(points, dtype=np.int64)
     for point in range(points):
-        _place(ladder, doublets, point, int64(level_of[point]), levels, known, k, charge, counts, keys, ends)
+        _place(ladder, doublets, point, int64(level_of[point]), levels, known, k, charge, counts, keys, ends, turns)
     state[0] = schedule.seed
     for step in range(schedule.steps):
         if step % 1024 == 0:
@@ -503,13 +503,13 @@ def anneal_traces(
             one = moved[place]
             former[place] = level_of[one]
             change += _loss(ladder, one, level, levels) - _loss(ladder, one, int64(level_of[one]), levels)
-            change += _place(ladder, doublets, one, level, levels, known, k, charge, counts, keys, ends)
+            change += _place(ladder, doublets, one, level, levels, known, k, charge, counts, keys, ends, turns)
             level_of[one] = level
         if change > slack(state, warmth):
             for place in range(count):
                 one = moved[place]
                 level_of[one] = former[place]
-                _place(ladder, doublets, one, int64(former[place]), levels, known, k, charge, counts, keys, ends)
+                _place(ladder, doublets, one, int64(former[place]), levels, known, k, charge, counts, keys, ends, turns)
 
 
 @inlined
@@ -536,35 +536,37 @@ def _loss(ladder: Ladder, point: int, level: int, levels: int) -> float:
 @inlined
 def _place(
     ladder: Ladder, doublets: Int64s, point: int, level: int, levels: int, known: int, k: int, charge: Floats,
-    counts: Int32s, keys: Int64s, ends: Int64s,
+    counts: Int32s, keys: Int64s, ends: Int64s, turns: Int64s,
 ) -> float:  # fmt: skip
     """Give a point the doublet of a level; return how much more is charged.
 
     Only combinations with the doublet that goes, or with the one that comes, change. Capacity: `keys` and `ends` have
-    room for those of the longest trace.
+    room for those of the longest trace, and behind them for its points; `turns` for every doublet, and one more.
     """
     old, new = doublets[point], int64(-1)
     if level < levels:
         new = int64(ladder.codes[level * len(ladder.owners) + point])
     doublets[point] = new
     person = ladder.owners[point]
-    first, last = ladder.starts[person], ladder.starts[person + 1]
-    has_old, has_new = old < 0, new < 0
-    for other in range(first, last):
-        if other != point:
-            has_old |= doublets[other] == old
-            has_new |= doublets[other] == new
+    turns[-1] += 1
+    # What else the person has, each once, stands behind the keys.
+    begin = len(keys) - (ladder.starts[person + 1] - ladder.starts[person])
+    last = begin
+    for other in range(ladder.starts[person], ladder.starts[person + 1]):
+        if other != point and doublets[other] >= 0 and turns[doublets[other]] != turns[-1]:
+            turns[doublets[other]] = turns[-1]
+            keys[last], last = ladder.words[doublets[other]], last + 1
+    has_old, has_new = old < 0 or turns[old] == turns[-1], new < 0 or turns[new] == turns[-1]
     if has_old and has_new:
         return 0.0
-    keys[0], ends[0] = 0, first - 1
+    keys[0], ends[0] = 0, begin - 1
     count, low = 1, 0
     for _ in range(known - 1):
         high = count
         for part in range(low, high):
             for other in range(ends[part] + 1, last):
-                if other != point and doublets[other] >= 0 and _is_first(doublets, first, other, point):
-                    keys[count], ends[count] = keys[part] ^ ladder.words[doublets[other]], other
-                    count += 1
+                keys[count], ends[count] = keys[part] ^ keys[other], other
+                count += 1
         low = high
     more, mask = 0.0, len(counts) - 1
     for part in range(count):
@@ -581,15 +583,6 @@ def _place(
             if 0 <= people < k:
                 more += charge[people + 1] - charge[people]
     return more
-
-
-@inlined
-def _is_first(doublets: Int64s, first: int, other: int, point: int) -> bool:
-    """Tell whether no earlier point of the person but one has the same doublet."""
-    found = True
-    for before in range(first, other):
-        found &= before == point or doublets[before] != doublets[other]
-    return found
 
 
 # Counting what somebody knows, for who checks: by writing combinations down and sorting them. Nothing is shared with

@@ -275,7 +275,7 @@ def test_times_and_places_that_lie_within_others_are_found(folder: Path) -> None
         ({"grain": TraceGrain(stay=0)}, "stay: must be a whole number of minutes"),
         ({"place": ("lat",)}, "place: name one column of codes, or two"),
         ({"place": ("lat", "far"), "hierarchy": None}, "outside of the globe, first row 1"),
-        ({"place": ("none", "lon"), "hierarchy": None}, "without latitude or longitude"),
+        ({"place": ("none", "lon"), "hierarchy": None}, "rows? without 'none', first row 1"),
         (
             {"place": ("signs", "lon"), "hierarchy": None},
             "whose 'signs' is no number of degrees, such as 46.05, first row 1",
@@ -283,8 +283,17 @@ def test_times_and_places_that_lie_within_others_are_found(folder: Path) -> None
         ({"wished_k": "odd"}, "do not hold a number"),
         ({"wished_k": "half"}, "whose wished K is no whole number"),
         ({"time": "none"}, "without a time"),
-        ({"time": "odd"}, "with a time that is none such as"),
+        ({"time": "odd"}, "with a time that is not written as"),
         ({"time": "mixed"}, "write all of them alike"),
+        ({"time": "late"}, "after year 9998"),
+        (
+            {"place": ("lat", "far"), "hierarchy": None, "time": "odd", "person": "none"},
+            r"(?s)person.*globe.*written",
+        ),
+        ({"place": ("east", "lat"), "hierarchy": None}, "exchanged, all would fit"),
+        ({"place": 5, "zone": "Mars", "time": "gone"}, r"(?s)place: name.*zone: name.*no column 'gone'"),
+        ({"person": []}, "person: name a column"),
+        ({"grain": "1"}, "grain: is a TraceGrain"),
         ({"person": "none"}, "without a person"),
         ({"time": "gone"}, "there is no column 'gone'"),
         ({"time": "where"}, "one column is used twice"),
@@ -292,7 +301,8 @@ def test_times_and_places_that_lie_within_others_are_found(folder: Path) -> None
 )
 def test_bad_input_gets_a_sentence(change: dict[str, Any], words: str) -> None:
     frame = small(random.Random(1), 3).with_columns(
-        lat=pl.lit(46.0), lon=pl.lit(14.0), half=pl.lit(2.5), far=pl.lit(214.0),
+        lat=pl.lit(46.0), lon=pl.lit(14.0), half=pl.lit(2.5), far=pl.lit(214.0), east=pl.lit(114.0),
+        late=pl.lit("9999-12-31T23:15-01:00"),
         none=pl.lit(None, dtype=pl.String), odd=pl.lit("noon"), signs=pl.lit("46.1N"),
         mixed=pl.Series(["2026-03-02T08:00Z", *(["2026-03-02T08:00"] * 99)])[: small(random.Random(1), 3).height],
     )  # fmt: skip

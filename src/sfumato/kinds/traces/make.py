@@ -58,6 +58,8 @@ _MOST_POINTS = 10_000
 """Points of one person: of more, hardly any could be published, and pairs of them cost most of the work."""
 _MOVES = 1_000_000
 """Moves between levels that are tried for one ladder, at most; of a small table, 300 for each point."""
+_MOVED = 3_000_000_000
+"""Combinations that all moves for one ladder look at, at most."""
 _HELD = 2_000_000
 """Points of a table of which several grains are held in memory at once."""
 _MOST_MOVED = 500_000
@@ -286,7 +288,10 @@ class TraceLadder:
         level_of = np.append(np.array(former, dtype=np.int64), levels)[choice.item_of]
         room = sum(comb(int(size), part) for size in traces.sizes for part in range(1, demand.known + 1))
         counts = np.zeros(1 << min(max(4 * room, 16).bit_length(), 24), dtype=np.int32)
-        schedule = Schedule(min(_MOVES, 300 * points), _WARMTH[0], _WARMTH[1], 1)
+        # A move looks at what else the person has, in sets of fewer than L.
+        each = sum(int(size) * sum(comb(int(size), part) for part in range(demand.known)) for size in traces.sizes)
+        moves = min(_MOVES, 300 * points, _MOVED * points // each)
+        schedule = Schedule(moves, _WARMTH[0], _WARMTH[1], 1)
         anneal_traces(ladder, level_of, demand.known, demand.k, schedule, np.array(_CHARGES), counts)
         labels = np.append(codes, np.full(points, -1, dtype=np.int64))[level_of * points + np.arange(points)]
         return self.choice(self.climb(self.holding(labels)))

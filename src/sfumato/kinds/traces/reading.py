@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, TypedDict, Unpack
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -11,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError, SfumatoError, raise_all, said_of
+from sfumato.errors import InputError, SfumatoError, attempt, raise_all, raise_together, said_of
 from sfumato.former import refuse_others, warn
 from sfumato.hierarchy.tree import HierarchySpecification
 from sfumato.kernels.ratings.rows import number_by_appearance
@@ -29,10 +30,12 @@ from sfumato.table.sources.protocol import Reading, refuse_of_tables
 
 _STAMP = (
     r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([01][0-9]|2[0-3]):([0-5][0-9])(?::[0-5][0-9](?:[.,][0-9]+)?)?"
-    r" ?(Z|z|[+-](?:0[0-9]|1[0-4]):?[0-5][0-9])?)?$"
+    r" ?(Z|z|[+-](?:0[0-9]|1[0-4])(?::?[0-5][0-9])?)?)?$"
 )
 _MONDAY = 4 * 24
 """Hours from the first of January 1970 to the Monday that hours are counted from."""
+_FIRST, _LAST = (date(year, 1, 1).toordinal() - date(1970, 1, 1).toordinal() for year in (2, 9999))
+"""Days from which, and up to which, times have names. Weeks of them have, too."""
 
 
 class FormerTraces(TypedDict, total=False):
@@ -129,25 +132,38 @@ def read_traces(
     label = label_of(source)
     place, fine = _of_call(place, grain, former)
     try:
-        raise_all(InputError, _unknown(place, hierarchy, zone, fine))
+        errors: list[SfumatoError] = [InputError(one) for one in _unknown(place, hierarchy, zone, fine)]
         how = reading or Reading()
         refuse_of_tables("traces", how)
         read_key_form(key_form)
-        keys = key_columns(person if isinstance(person, str) else tuple(person))
+        keys = key_columns(person if isinstance(person, str) else _names(person))
         opened = open_source(source, how.layout(), how.place())
-        where = [place] if isinstance(place, str) else [*(place or ())]
+        where = [place] if isinstance(place, str) else [*place] if isinstance(place, Sequence) else []
         others = [name for name in (sensitive, wished_k) if name is not None]
-        columns = _columns(opened, [*keys, *where, time, *others])
+        read = attempt(lambda: _columns(opened, [*keys, *where, time, *others]), errors)
+        raise_together(errors)
+        columns = read or {}
         values = ValueReading(how.tokens(), True, opened.is_text)
-        owners, people = _people([columns[name] for name in keys], values, key_form)
-        axis, leaf = (
-            _codes(columns[where[0]], values, hierarchy)
-            if isinstance(place, str)
-            else _cells(columns[where[0]], columns[where[1]], values, fine.cell)
+        numbered = attempt(lambda: _people([columns[name] for name in keys], values, key_form), errors)
+        placed = attempt(
+            lambda: (
+                _codes(columns[where[0]], values, hierarchy)
+                if isinstance(place, str)
+                else _cells(columns[where[0]], columns[where[1]], values, fine.cell)
+            ),
+            errors,
         )
-        minutes, is_clock = _minutes(columns[time], str(zone))
-        held = None if sensitive is None else typed_column(columns[sensitive], Kind.CATEGORICAL, values)[0]
-        wished = None if wished_k is None else _wishes(columns[wished_k], values, owners, people)
+        timed = attempt(lambda: _minutes(columns[time], str(zone)), errors)
+        wishes = None if wished_k is None else attempt(lambda: _wishes(columns[wished_k], values), errors)
+        held = attempt(lambda: _sensitive(columns.get(sensitive or ""), values), errors)
+        raise_together(errors)
+        assert numbered is not None
+        assert placed is not None
+        assert timed is not None
+        (owners, people), (axis, leaf), (minutes, is_clock) = numbered, placed, timed
+        wished = None if wishes is None else np.ones(people, dtype=np.int64)
+        if wished is not None:
+            np.maximum.at(wished, owners, wishes)
         if fine.stay is not None:
             stays = _long_stays(owners, leaf, minutes, fine.stay, is_clock=is_clock)
             left, whose = np.unique(owners[stays], return_inverse=True)
@@ -184,7 +200,18 @@ def _of_call(
     return place, grain or TraceGrain(**fine)
 
 
+def _names(person: object) -> tuple[str, ...]:
+    """Return the columns that say together who it is."""
+    names = tuple(person) if isinstance(person, Sequence) else ()
+    if not names or not all(isinstance(name, str) for name in names):
+        raise InputError("person: name a column, or several that say together who it is")
+    return names
+
+
 def _unknown(place: str | tuple[str, str] | None, hierarchy: object, zone: object, grain: TraceGrain) -> Iterator[str]:
+    if not isinstance(grain, TraceGrain):
+        yield "grain: is a TraceGrain, such as TraceGrain(hours=3)"
+        return
     if grain.stay is not None and (not isinstance(grain.stay, int) or grain.stay < 1):
         yield "stay: must be a whole number of minutes, at least 1"
     if not isinstance(place, str) and (
@@ -211,11 +238,11 @@ def _columns(source: TableSource, names: Sequence[str]) -> dict[str, pl.Series]:
     return dict(zip(names, source.read(names), strict=True))
 
 
-def _refuse_lost(lost: pl.Series | NDArray[np.bool_], what: str) -> None:
+def _refuse_lost(lost: pl.Series | NDArray[np.bool_], what: str, advice: str = "complete or remove them") -> None:
     """Raise InputError with the number of rows in which something is wrong, and the first of them."""
     rows = np.flatnonzero(np.asarray(lost))
     if len(rows):
-        raise InputError(f"{counted(len(rows), 'row')} {what}, first row {rows[0] + 1:,}; complete or remove them")
+        raise InputError(f"{counted(len(rows), 'row')} {what}, first row {rows[0] + 1:,}; {advice}")
 
 
 def _people(keys: Sequence[pl.Series], values: ValueReading, key_form: str | None) -> tuple[NDArray[np.int32], int]:
@@ -227,32 +254,40 @@ def _people(keys: Sequence[pl.Series], values: ValueReading, key_form: str | Non
     return number_by_appearance(whose.raw, whose.rank_of, len(whose.values)), len(whose.values)
 
 
-def _wishes(column: pl.Series, values: ValueReading, owners: NDArray[np.int32], people: int) -> NDArray[np.int64]:
-    """Return the largest K that each person wishes for, 1 for none."""
+def _wishes(column: pl.Series, values: ValueReading) -> NDArray[np.int64]:
+    """Return the K that is wished for in each row, 1 for none."""
     held = typed_column(column, Kind.NUMERIC, values)[0].cast(pl.Float64).fill_null(1).to_numpy()
     _refuse_lost((held < 1) | (held != np.floor(held)) | (held >= 2**31), "whose wished K is no whole number from 1 on")
-    wished = np.ones(people, dtype=np.int64)
-    np.maximum.at(wished, owners, held.astype(np.int64))
-    return wished
+    return held.astype(np.int64)
 
 
 def _cells(north: pl.Series, east: pl.Series, values: ValueReading, cell: float) -> tuple[Axis, Leaves]:
-    degrees = [_degrees(column, values) for column in (north, east)]
-    _refuse_lost(degrees[0].is_null() | degrees[1].is_null(), "without latitude or longitude")
-    latitudes, longitudes = (column.to_numpy() for column in degrees)
+    errors: list[SfumatoError] = []
+    found = [attempt(lambda column=column: _degrees(column, values), errors) for column in (north, east)]
+    raise_together(errors)
+    latitudes, longitudes = (column.to_numpy() for column in found if column is not None)
     outside = ~((np.abs(latitudes) <= 90) & (np.abs(longitudes) <= 180))
     if outside.any():
+        fit_turned = ((np.abs(longitudes) <= 90) & (np.abs(latitudes) <= 180)).all()
         raise InputError(
             f"{counted(int(outside.sum()), 'point')} outside of the globe, first row {int(outside.argmax()) + 1:,}; "
             "latitudes go from -90 to 90, longitudes from -180 to 180"
+            + ("; exchanged, all would fit: name the other column first" if fit_turned else "")
         )
     return grid_axis(latitudes, longitudes, cell)
 
 
 def _degrees(column: pl.Series, values: ValueReading) -> pl.Series:
-    """Return degrees, null where there are none; a comma is before the fraction, as thousands are on no globe."""
-    if not is_text(column):
-        return typed_column(column, Kind.NUMERIC, values)[0].cast(pl.Float64)
+    """Return degrees; a comma is before the fraction, as thousands are on no globe."""
+    if is_text(column):
+        degrees = _degrees_of_texts(column, values)
+    else:
+        degrees = typed_column(column, Kind.NUMERIC, values)[0].cast(pl.Float64).fill_nan(None)
+    _refuse_lost(degrees.is_null(), f"without {column.name!r}")
+    return degrees
+
+
+def _degrees_of_texts(column: pl.Series, values: ValueReading) -> pl.Series:
     texts = column.cast(pl.String).str.strip_chars()
     texts = texts.set(texts.is_in(["", *values.missing]).fill_null(False), None)
     plain = texts.str.replace(",", ".", literal=True).str.replace("\u2212", "-", literal=True)
@@ -260,6 +295,7 @@ def _degrees(column: pl.Series, values: ValueReading) -> pl.Series:
     _refuse_lost(
         numbers.is_null() & plain.is_not_null() & (plain.str.to_lowercase() != "nan"),
         f"whose {column.name!r} is no number of degrees, such as 46.05",
+        "write them so, or remove them",
     )
     return numbers
 
@@ -284,17 +320,21 @@ def _minutes(column: pl.Series, zone: str) -> tuple[NDArray[np.int64], bool]:
             column if column.dtype.time_zone is None else column.dt.convert_time_zone(zone).dt.replace_time_zone(None)
         )
         _refuse_lost(local.is_null(), "without a time")
-        return local.dt.epoch("s").to_numpy() // 60, True
+        return _named(local.dt.epoch("s").to_numpy() // 60), True
     if column.dtype == pl.Date:
         _refuse_lost(column.is_null(), "without a time")
-        return column.to_physical().to_numpy().astype(np.int64) * 1440, False
+        return _named(column.to_physical().to_numpy().astype(np.int64) * 1440), False
     texts = column.cast(pl.String).str.strip_chars()
     _refuse_lost((texts.is_null() | (texts == "")).fill_null(True), "without a time")
     stamps = distinct_of(texts)
     parts = stamps.values.cast(pl.String).str.extract_groups(_STAMP).struct.unnest()
     days = parts["1"].str.to_date("%Y-%m-%d", strict=False)
     wrong = np.append(days.is_null().to_numpy(), False)[stamps.rank_of][stamps.raw]
-    _refuse_lost(wrong, "with a time that is none such as 2026-03-02T08:15+01:00")
+    _refuse_lost(
+        wrong,
+        "with a time that is not written as 2026-03-02T08:15+01:00 or 2026-03-02",
+        "write them so, or remove them",
+    )
     zoned, bare = parts["4"].is_not_null(), parts["2"].is_null()
     if (bare.any() and not bare.all()) or (zoned.any() and not zoned.all()):
         raise InputError("time: some stamps have an offset or a time of day and others none; write all of them alike")
@@ -303,7 +343,14 @@ def _minutes(column: pl.Series, zone: str) -> tuple[NDArray[np.int64], bool]:
         minutes = minutes + parts["2"].cast(pl.Int64) * 60 + parts["3"].cast(pl.Int64)
     if zoned.any():
         minutes = _local(minutes, parts["4"], zone)
-    return np.append(minutes.to_numpy(), 0)[stamps.rank_of][stamps.raw], not bare.all()
+    return _named(np.append(minutes.to_numpy(), 0)[stamps.rank_of][stamps.raw]), not bare.all()
+
+
+def _named(minutes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return minutes since 1970 of days that have names, or refuse them."""
+    strange = (minutes < _FIRST * 1440) | (minutes >= _LAST * 1440)
+    _refuse_lost(strange, "with a time before year 2 or after year 9998", "correct or remove them")
+    return minutes
 
 
 def _long_stays(
@@ -326,7 +373,7 @@ def _long_stays(
 
 def _local(minutes: pl.Series, offsets: pl.Series, zone: str) -> pl.Series:
     """Return minutes of the local time of a zone, of stamps with offsets."""
-    plain = offsets.str.replace("^[Zz]$", "+00:00").str.replace(":", "", literal=True)
+    plain = offsets.str.replace("^[Zz]$", "+00").str.replace(":", "", literal=True).str.pad_end(5, "0")
     size = plain.str.slice(1, 2).cast(pl.Int64) * 60 + plain.str.slice(3, 2).cast(pl.Int64)
     sign = plain.str.starts_with("-").cast(pl.Int64) * 2 - 1
     moments = ((minutes + sign * size) * 60_000).cast(pl.Datetime("ms")).dt.replace_time_zone("UTC")
@@ -343,6 +390,10 @@ def _rows(
     is_new = np.append(True, (whose[1:] != whose[:-1]) | (sorted_codes[1:] != sorted_codes[:-1]))[: len(order)]
     starts = np.append(0, np.cumsum(np.bincount(whose[is_new], minlength=people))).astype(np.int64)
     return starts, sorted_codes[is_new]
+
+
+def _sensitive(column: pl.Series | None, values: ValueReading) -> pl.Series | None:
+    return None if column is None else typed_column(column, Kind.CATEGORICAL, values)[0]
 
 
 def _values(
