@@ -9,6 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import sfumato as sf
+from sfumato.series.verify import verify_series
 from sfumato.studio.verifying import verifying_app
 from studio.desks import opened, people
 
@@ -85,6 +86,27 @@ def test_the_last_release_of_a_series_is_attacked_before_anything_is_handed_over
         assert "intersection" in {result["attack"] for result in attacked.result["results"]}
         assert "attacked beside monthly/0002" in studio.get("/sign").text
         assert studio.post("/sign/hand-over", run="1", name="given").status_code == 200
+
+
+def test_a_series_is_continued_by_a_button_and_says_why_where_it_is_not(tmp_path):
+    monthly = series(tmp_path, months=1)
+    newcomers = people(tmp_path / "march.csv", rows=60).read_text(encoding="utf-8").replace("Person", "Newcomer")
+    march = tmp_path / "march.csv"
+    march.write_text(newcomers + "\n".join(people(tmp_path / "known.csv", 3).read_text().splitlines()[1:]) + "\n")
+    with opened(tmp_path, march) as studio:
+        studio.enter()
+        assert "Continue the series monthly" in studio.get("/runs").text
+        assert studio.post("/runs/start", what="series", series="weekly").status_code == 422
+        assert studio.post("/runs/start", what="series", series="monthly").status_code == 200
+        assert studio.desk.jobs.wait(1).state == "failed"
+        page = studio.get("/runs").text
+        assert "choose “without people who are in it already”" in page
+        assert "--leave" not in page
+        assert studio.post("/runs/start", what="series", series="monthly", known="out").status_code == 200
+        assert studio.desk.jobs.wait(2).state == "done"
+        assert "✓ verified" in studio.get("/runs").text
+    assert verify_series(monthly).ok
+    assert [path.name for path in sorted(monthly.glob("0*"))] == ["0001", "0002"]
 
 
 def test_a_damaged_series_is_no_release_of_last_time(tmp_path):

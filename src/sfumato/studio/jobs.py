@@ -42,7 +42,7 @@ class Job:
     """One job, as its record says it."""
 
     number: int
-    kind: str  # ``"release"``, ``"try"``, ``"attack"``, ``"compare"``, ``"dial"``, ``"lattice"`` or ``"report"``
+    kind: str  # what it does: ``"release"``, ``"try"``, ``"attack"``, ``"series"``, ``"report"`` or one that compares
     words: list[str]  # the words of the command, as the page shows them
     entry: int  # the entry of the history that it was made from
     title: str
@@ -395,6 +395,20 @@ def attack_order(project: Project, entry: HistoryEntry, run: Job, folder_of_run:
         title = f"attack on release {run.number}{named}"
         job = _job(project, entry, policy, number, "attack", title, [*words, "--json"])
         return replace(job, about=run.number)
+
+    return make
+
+
+def series_order(project: Project, entry: HistoryEntry, series: Path, *, without_known: bool) -> Making:
+    """Order the next release of a series, of the open table; the series has a policy of its own."""
+    from sfumato.series.description import WAYS, SeriesFolder
+
+    everybody = WAYS[SeriesFolder.open(series).description.way].everybody
+
+    def make(number: int, folder: Path) -> Job:
+        words = ["series", "republish" if everybody else "append", str(series), str(project.table), "--json"]
+        words += ["--leave-out-known"] if without_known and not everybody else []
+        return Job(number, "series", words, entry.number, f"next release of {series.name}", table=project.sha256)
 
     return make
 

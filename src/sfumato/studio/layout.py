@@ -300,6 +300,7 @@ def answered(draft: Draft, answer: Answer) -> Draft:
 
 
 _ELSEWHERE = (
+    (r"say leave_out_known=True \([^()]*\)", "choose “without people who are in it already”"),
     (r" \((?:in a policy|in Python|on the command line)[^()]*\)", ""),
     (r"; in a policy [a-z-]+ = [^;.)]*", ""),
     (r" \(--set columns\.key-form=[^()]*\)", " on the page Columns"),

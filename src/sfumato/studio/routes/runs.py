@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from starlette.datastructures import FormData
@@ -17,7 +18,7 @@ from starlette.routing import Route
 from sfumato.errors import InputError, SfumatoError
 from sfumato.studio.desk import Desk
 from sfumato.studio.draft import Draft
-from sfumato.studio.jobs import FAILED, RUNNING, Job, draft_attack_order, release_order, try_order
+from sfumato.studio.jobs import FAILED, RUNNING, Job, draft_attack_order, release_order, series_order, try_order
 from sfumato.studio.layout import Question
 from sfumato.studio.pages import (
     Scatter,
@@ -108,7 +109,14 @@ def runs(request: Request) -> Response:
             [(f"#{job.number}", *place) for job in desk.releases() if (place := loss_and_risk(job)) is not None][:12]
         ),
         before=_seconds(releases),
+        series=_series_beside(desk),
+        continued=desk.jobs.of_kind("series")[:1],
     )
+
+
+def _series_beside(desk: Desk) -> dict[str, Path]:
+    """Return the series in the table's folder by their names."""
+    return {path.parent.name: path.parent for name, path in desk.beside().items() if "/" in name}
 
 
 def _answers(desk: Desk, releases: list[Job]) -> dict[int, list[Question]]:
@@ -149,6 +157,12 @@ def start(request: Request, sent: FormData) -> str:
         return "The attack on the draft is in the queue."
     if what == "tries":
         return _try_all(desk, desk.jobs.get(whole(text(sent, "run"), "run")))
+    if what == "series":
+        series = _series_beside(desk).get(text(sent, "series"))
+        if series is None:
+            raise InputError("series: choose one of those beside the table")
+        desk.jobs.add(series_order(desk.project, entry, series, without_known=text(sent, "known") == "out"))
+        return "The next release of the series is being made."
     raise InputError("what: is none of the jobs")
 
 
