@@ -88,17 +88,15 @@ class Catalogue:
         return text.translate({ord("."): marks[0], ord(","): marks[1]}) if _NUMBER.fullmatch(text) else text
 
     def _without_stop(self, part: str) -> str:
-        if (found := self._found(part)) is None:
-            found = self._found(f"{part}.")
+        found = self._found(part) or self._found(f"{part}.")
         return self.say(part) if found is None else found.removesuffix(".")
 
     def _found(self, text: str) -> str | None:
         if (said := self.texts.get(text)) is not None:
             return said
         if text[:1] == "“" and text[-1:] == "”":
-            inner = self._found(text[1:-1])
-            left, right = self.head.get("X-Quotes", "“”")
-            return None if inner is None else f"{left}{inner}{right}"
+            inner, marks = self._found(text[1:-1]), self.head.get("X-Quotes", "“”")
+            return None if inner is None else f"{marks[0]}{inner}{marks[-1]}"
         for pattern, message in self._patterns:
             match = pattern.fullmatch(text)
             if match is not None and _can_hold(message, match.groups()):
