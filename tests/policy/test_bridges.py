@@ -282,9 +282,15 @@ def test_a_script_of_sdcmicro_becomes_a_policy_that_runs(tmp_path: Path):
         "kAnon(sdc, 3)": 3,
         "sdc |> localSuppression(4)": 4,
         "kAnon(sdc, k=c(7,3), combs=c(2,3))": 7,
+        "kAnon(sdc, k=3, combs=NULL); sdc <- kAnon(sdc, k=9); sdc <- undolast(sdc)": 3,
+        "kAnon(sdc, k=wanted)": 5,  # which is said
     }.items():
         path.write_text(f"sdc <- createSdcObj(people, ~age+town); {call}")
-        assert _from(path, tmp_path).policy.to_models() == [sf.KAnonymity(k)]
+        read = _from(path, tmp_path)
+        assert read.policy.to_models() == [sf.KAnonymity(k)]
+        assert ("combs" in " ".join(read.differences)) == ("combs=c" in call)
+    path.write_text("createSdcObj(people, keyVars = 'age', numVars = 'pay', sensibleVar = 'pay')")
+    assert list(_from(path, tmp_path).policy.columns.sensitive) == ["pay"]
     path.write_text("createSdcObj(people, keyVars = 'age', w = 'weight')")  # R takes beginnings of names
     assert _from(path, tmp_path).policy.columns.insensitive == ("weight",)
     path.write_text("createSdcObj(people, keyVars = c(1, 3))")

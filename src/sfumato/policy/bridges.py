@@ -219,6 +219,10 @@ _ELSEWHERE = {
     "groupAndRename": "a hierarchy of the column",
     "ldiversity": "a model, such as distinct-l-diversity, which a release keeps",
 }
+_OF_SUPPRESSION = {
+    "combs": "asks for a k of subsets. Here the largest holds of all keys: see subset-k-anonymity.",
+    "importance": "is not carried over. Here it is the option importance of cell-suppression.",
+}
 _ARGUMENTS = ("dat", "keyVars", "numVars", "pramVars", "ghostVars", "weightVar", "hhId", "strataVar", "sensibleVar")
 _NOTES = {
     "numVars": "continuous keys. Here classes are made of them, too.",
@@ -249,25 +253,33 @@ def _from_sdcmicro(path: Path, _: Path) -> Bridge:
         "insensitive": [*roles["weightVar"], *roles["strataVar"]],
         "identifying": [*roles["hhId"], *roles["excludeVars"]],
     }
-    found: dict[str, Any] = {"anonymizer": {"name": "mondrian"}}
+    if both := sorted({*columns[_QUASI]} & {*columns["sensitive"]}):
+        said.append(f"{', '.join(both)}: keys and sensitive there. Here a column has one role: they are sensitive.")
+        columns[_QUASI] = {name: entry for name, entry in columns[_QUASI].items() if name not in both}
+    suppressing: list[Mapping[str, str]] = []
     for name, given in calls:
         if name in _SUPPRESSING:
-            # By place, k is the second one; in a pipe the first.
-            asked = next(
-                (given[key] for key in ("k", "keyVars", "dat") if re.search(r"^\W*(?:c\()?\d", given.get(key, ""))), "2"
-            )
-            found |= {"models": [{"name": "k-anonymity", "k": _largest_number(asked)}]}
-            found["anonymizer"] = {"name": "cell-suppression"}
-            if "combs" in given:
-                said.append(
-                    "combs asks for a k of subsets. Here the largest holds of all keys: see subset-k-anonymity."
-                )
+            suppressing.append(given)
+        elif name == "undolast":
+            suppressing = suppressing[:-1]
         elif name in _ELSEWHERE:
             said.append(f"{name} is not carried over. Here it is {_ELSEWHERE[name]}.")
+    found = _suppression(suppressing[-1], said) if suppressing else {"anonymizer": {"name": "mondrian"}}
     if not columns[_QUASI]:
         raise InputError(f"{path}: names no key variables in quotes; write their names, not their places")
     said.append("A suppressed cell is a value of its own here. There it is alike to every value.")
-    return _bridge({role: names for role, names in columns.items() if names}, found, said, {})
+    return _bridge({role: names for role, names in columns.items() if names}, found, [*dict.fromkeys(said)], {})
+
+
+def _suppression(given: Mapping[str, str], said: list[str]) -> dict[str, Any]:
+    """Return what the last call of local suppression asks for; by place, k is the second one, in a pipe the first."""
+    number = r"^\W*(?:c\()?\d"
+    asked = next((given[key] for key in ("k", "keyVars", "dat") if re.search(number, given.get(key, ""))), None)
+    said += [f"{name}: {note}" for name, note in _OF_SUPPRESSION.items() if given.get(name, "NULL") != "NULL"]
+    if asked is None and "k" in given:  # a variable
+        return {"anonymizer": {"name": "cell-suppression"}}
+    k = 2 if asked is None else _largest_number(asked)
+    return {"anonymizer": {"name": "cell-suppression"}, "models": [{"name": "k-anonymity", "k": k}]}
 
 
 def _arguments(script: str, begin: int) -> dict[str, str]:
