@@ -49,6 +49,7 @@ def test_a_walk_through_the_months(months: Path) -> None:
     assert code == 0
     assert out.startswith("Release 1: 30 people came\n")
     assert out.splitlines()[1].split()[:2] == ["✓", "verified:"]
+    assert "Open      nothing; what no release promises: sfumato limits\n" in out
     assert "Next      sfumato verify s\n" in out
     assert "series started in s; keep s.ledger to yourself, and copies of it" in err
     code, out, err = run("append", "s", "1.csv", "--details")

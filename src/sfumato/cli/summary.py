@@ -64,7 +64,8 @@ _EFFORT = re.compile(
 
 def summary(report: Report | KindReport, steps: NextSteps) -> list[str]:
     """Return the lines after a release; whatever the report notes that is to be looked at is said, however long."""
-    notes = (note for note in report.notes if not _EFFORT.match(note))
+    notes = [note for note in report.notes if not _EFFORT.match(note)]
+    found = [line for finding in (*_uncovered(report.verification), *notes) for line in _wrapped(finding)]
     head, *promises = promise_table(report.verification)
     return [
         head,
@@ -72,7 +73,7 @@ def summary(report: Report | KindReport, steps: NextSteps) -> list[str]:
         *_records(report),
         *(_figures(report) if isinstance(report, KindReport) else [_risk(report), *_detail(report)]),
         *_resistances(report.withstood),
-        *(line for finding in (*_uncovered(report.verification), *notes) for line in _wrapped(finding)),
+        *(found or [f"{'Open':<{LABEL}}nothing; what no release promises: sfumato limits"]),
         f"{'Release':<{LABEL}}{steps.place}",
         f"{'Next':<{LABEL}}{steps.check}",
         f"{'Attacks':<{LABEL}}{'the others' if report.withstood else 'not played'}: {steps.attack}",
