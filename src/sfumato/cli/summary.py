@@ -67,13 +67,15 @@ def summary(report: Report | KindReport, steps: NextSteps) -> list[str]:
     notes = [note for note in report.notes if not _EFFORT.match(note)]
     found = [line for finding in (*_uncovered(report.verification), *notes) for line in _wrapped(finding)]
     head, *promises = promise_table(report.verification)
+    if not found and head.startswith(GOOD):
+        found = [f"{'Open':<{LABEL}}nothing; what no release promises: sfumato limits"]
     return [
         head,
         *promises,
         *_records(report),
         *(_figures(report) if isinstance(report, KindReport) else [_risk(report), *_detail(report)]),
         *_resistances(report.withstood),
-        *(found or [f"{'Open':<{LABEL}}nothing; what no release promises: sfumato limits"]),
+        *found,
         f"{'Release':<{LABEL}}{steps.place}",
         f"{'Next':<{LABEL}}{steps.check}",
         f"{'Attacks':<{LABEL}}{'the others' if report.withstood else 'not played'}: {steps.attack}",
