@@ -71,8 +71,8 @@ PATHS = {
     "recoding": "numeric, forms, ends, suppressed, average, labels",
     "output": "format, cells, labels, domain",
     "subset": "column, value",
-    "context": "recipient, purpose, public, other-data, controls, attempt, recognition, breach, population, threshold, "
-    "author, review, review-by, answers, unanswered, purpose-columns",
+    "context": "recipient, purpose, public, other-data, readers, controls, attempt, recognition, breach, population, "
+    "threshold, author, review, review-by, answers, unanswered, purpose-columns",
     "policy": "purpose, recipient, suppression-limit, refine, threads, models, wishes, population, withstand",
 }
 """Paths of ``--set`` by group, for the help page; see docs/reference/settings.md."""

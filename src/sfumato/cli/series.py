@@ -504,10 +504,10 @@ def _print_step(step: Step, series: Series, printed: Printed) -> None:
     quiet = printed.quiet
     if printed.as_json:
         say_json({**step.to_dict(), "head": series.head})
-    elif not quiet and (printed.details or step.report is None or step.folder is None):
-        say_fitted(str(step))
-    elif not quiet:
+    elif not quiet and not printed.details and step.report is not None and step.folder is not None:
         _say_step(step, step.report, step.folder)
+    elif not quiet:
+        say_fitted(str(step))
     if not quiet and step.folder is not None:
         folder = step.folder.parent
         complain([f"release {step.number} written to {step.folder}; check it with: sfumato verify {folder}"])
