@@ -243,19 +243,21 @@ def violating_sets(
     looked for. Cost O(Σ C(|trace|, size)). Ends: each turn takes one branch off, and adds longer ones. Capacity: it
     grows before it appends.
     """
-    of_point = np.empty(len(rows.items), dtype=np.int64)
+    # Where values count, any set may break a demand; else such as few people have.
+    rare = int64(0)
     for person in range(len(rows.starts) - 1):
-        of_point[rows.starts[person] : rows.starts[person + 1]] = person
+        rare = max(rare, demand.needs[person] if demand.width == 1 else int64(1) << 40)
     found, filled = np.empty(1024 * size, dtype=np.int64), 0
-    held, path = np.empty(1024, dtype=np.int64), np.empty(size, dtype=np.int64)
+    held, path = np.empty((1024, 2), dtype=np.int64), np.empty(size, dtype=np.int64)
     branches, tally = np.empty((1024, 4), dtype=np.int64), np.zeros(len(rows.bounds) - 1, dtype=np.int64)
     shares, parts = np.zeros(demand.width, dtype=np.int64), np.empty(size, dtype=np.int64)
     for head in range(len(rows.bounds) - 1):
         end = 0
-        held = _room(held, rows.bounds[head + 1] - rows.bounds[head])
+        held = _rows_room(held, rows.bounds[head + 1] - rows.bounds[head])
         for place in range(rows.bounds[head], rows.bounds[head + 1]):
             if counted[rows.points[place]]:
-                held[end], end = rows.points[place], end + 1
+                held[end, 0], held[end, 1] = rows.points[place], rows.owners[place]
+                end += 1
         branches[0, 0], branches[0, 1], branches[0, 2], branches[0, 3] = 1, head, 0, end
         count = 1
         while count > 0:
@@ -264,13 +266,13 @@ def violating_sets(
             path[depth - 1] = branches[count, 1]
             if depth < size:
                 if last - first >= demand.k:
+                    most_held = rare if depth + 1 == size else int64(1) << 40
                     held, branches, count = _branched(
-                        rows, counted, of_point, depth, first, last, held, branches, count, tally
+                        rows, counted, depth, first, last, held, branches, count, tally, most_held
                     )
                 continue
-            shared = _is_shared(rows, demand, of_point, held[first:last], shares)
-            for point in held[first:last]:
-                person = of_point[point]
+            shared = _is_shared(rows, demand, held[first:last, 1], shares)
+            for person in held[first:last, 1]:
                 if asked[person] and (shared or last - first < demand.needs[person]) and filled < most * size:
                     at = rows.starts[person]
                     for part in range(size):
@@ -293,17 +295,26 @@ def _room(held: Int64s, size: int) -> Int64s:
 
 
 @inlined
+def _rows_room(held: Int64s, size: int) -> Int64s:
+    """Return a table with room for so many rows, and what it held. Ends: it doubles."""
+    while len(held) < size:
+        held = np.append(held, held, axis=0)
+    return held
+
+
+@inlined
 def _branched(
-    rows: TraceRows, counted: Flags, of_point: Int64s, depth: int, first: int, last: int, held: Int64s,
-    branches: Int64s, count: int, tally: Int64s,
+    rows: TraceRows, counted: Flags, depth: int, first: int, last: int, held: Int64s,
+    branches: Int64s, count: int, tally: Int64s, rare: int,
 ) -> tuple[Int64s, Int64s, int]:  # fmt: skip
     """Put the points behind some, doublet by doublet, on top of what is held, and a branch for each doublet.
 
-    Capacity: points are counted before they are written; both arrays grow.
+    Of doublets that `rare` people have, or more, the branch is empty. Capacity: points are counted before they are
+    written; both arrays grow.
     """
     total, begin = int64(0), count
     for at in range(first, last):
-        for point in range(held[at] + 1, rows.starts[of_point[held[at]] + 1]):
+        for point in range(held[at, 0] + 1, rows.starts[held[at, 1] + 1]):
             if counted[point]:
                 item = rows.items[point]
                 if tally[item] == 0:
@@ -312,18 +323,20 @@ def _branched(
                     branches[count, 0], branches[count, 1] = depth + 1, item
                     count += 1
                 tally[item] += 1
-                total += 1
-    held = _room(held, last + total)
-    place = last
     for branch in range(begin, count):
         item = branches[branch, 1]
-        branches[branch, 2] = place
-        branches[branch, 3] = place + tally[item]
-        tally[item], place = place, branches[branch, 3]
-    for at in range(first, last):
-        for point in range(held[at] + 1, rows.starts[of_point[held[at]] + 1]):
-            if counted[point]:
-                held[tally[rows.items[point]]] = point
+        people = tally[item] if tally[item] < rare else int64(0)
+        branches[branch, 2] = last + total
+        total += people
+        branches[branch, 3] = last + total
+        tally[item] = branches[branch, 2] if people else int64(-1)
+    held = _rows_room(held, last + total)
+    for at in range(first, last if total else first):
+        person = held[at, 1]
+        for point in range(held[at, 0] + 1, rows.starts[person + 1]):
+            place = tally[rows.items[point]]
+            if place >= 0 and counted[point]:
+                held[place, 0], held[place, 1] = point, person
                 tally[rows.items[point]] += 1
     for branch in range(begin, count):
         tally[branches[branch, 1]] = 0
@@ -331,16 +344,15 @@ def _branched(
 
 
 @inlined
-def _is_shared(rows: TraceRows, demand: Demand, of_point: Int64s, points: Int64s, shares: Int64s) -> bool:
-    """Tell whether too many owners of these points share a value."""
+def _is_shared(rows: TraceRows, demand: Demand, people: Int64s, shares: Int64s) -> bool:
+    """Tell whether too many of some people share a value."""
     is_shared = False
     if demand.width > 1:
         for step in (1, 0):
-            for point in points:
-                person = of_point[point]
+            for person in people:
                 for place in range(rows.facet_starts[person] + 1, rows.facet_starts[person + 1]):
                     shares[rows.facets[place]] = (shares[rows.facets[place]] + 1) * step
-                    is_shared |= shares[rows.facets[place]] > demand.most[len(points)]
+                    is_shared |= shares[rows.facets[place]] > demand.most[len(people)]
     return is_shared
 
 

@@ -38,7 +38,7 @@ from sfumato.kinds.traces.population import (
     unfitting_population,
 )
 from sfumato.kinds.traces.release import TraceRelease
-from sfumato.kinds.traces.traces import TracePrivacy, Traces, order_traces
+from sfumato.kinds.traces.traces import TracePrivacy, Traces, order_traces, rows_of
 from sfumato.numbers import counted, percent
 from sfumato.options import Limit, Seed, check_arguments
 from sfumato.progress import Progress, shown
@@ -176,7 +176,7 @@ class TraceChoice:
 
     def people(self, traces: Traces) -> NDArray[np.int64]:
         """Return the people of whom a point is published."""
-        return np.unique(traces.owners[self.item_of >= 0])
+        return np.flatnonzero(np.bincount(traces.owners[self.item_of >= 0], minlength=traces.height))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -221,10 +221,11 @@ class TraceLadder:
 
     def choice(self, item_of: NDArray[np.int64]) -> TraceChoice:
         """Return what is published of every point, and what it loses."""
-        losses = np.ones(len(item_of))
-        for levels, codes in zip(self.levels, self.codes, strict=True):
-            here = item_of == codes[self.table.pair_of]
-            losses = np.where(here, self.table.losses(*levels)[self.table.pair_of], losses)
+        rung = np.full(len(self.doublets) + 1, len(self.levels))
+        for number, codes in enumerate(self.codes):
+            rung[codes] = number
+        each = np.array([*(self.table.losses(*levels) for levels in self.levels), np.ones(len(self.table.counts))])
+        losses = each[rung[item_of], self.table.pair_of]
         counts = np.bincount(item_of[item_of >= 0], minlength=len(self.doublets))
         most = max(self.levels, key=lambda at: counts[(self.doublets[:, ::2] == at).all(axis=1)].sum())
         return TraceChoice(most, item_of, self.doublets, losses)
@@ -233,21 +234,22 @@ class TraceLadder:
         """Let points that are left out join where they hold, doublets of most of them first, or in random order."""
         item_of = item_of.copy()
         traces, owners = self.table.traces, self.table.traces.owners
-        for codes in self.codes:
-            gone = item_of < 0
-            if not gone.any():
+        points = np.arange(len(item_of))
+        for number, codes in enumerate(self.codes):
+            held, first, last = item_of[points], codes.min(), codes.max()
+            if not (held < 0).any():
                 break
-            labels = np.where(gone, codes[self.table.pair_of], item_of)
             # Of this level's doublets nobody else has one, so that nothing else is counted.
             touched = np.zeros(traces.height, dtype=np.bool_)
-            touched[owners[gone | ((item_of >= codes.min()) & (item_of <= codes.max()))]] = True
-            people, here = np.flatnonzero(touched), touched[owners]
-            part, left = traces.take(people), gone[here]
-            starts, items, point_of = coarser_rows(part.starts, labels[here].astype(np.int32))
+            touched[owners[points[(held < 0) | ((held >= first) & (held <= last))]]] = True
+            people, here = np.flatnonzero(touched), points[touched[owners[points]]]
+            part, left = traces.take(people), item_of[here] < 0
+            labels = np.where(left, codes[self.table.pair_of[here]], item_of[here])
+            starts, items, point_of = coarser_rows(part.starts, labels.astype(np.int32))
             rows = trace_rows(starts, items, len(self.doublets), part.value_starts, part.values)
             alive = np.zeros(len(items), dtype=np.bool_)
             alive[point_of[~left]] = True
-            waiting = np.bincount(labels[gone], minlength=len(self.doublets))
+            waiting = np.bincount(labels[left], minlength=len(self.doublets))
             order = np.argsort(-waiting, kind="stable") if random is None else random.permutation(len(waiting))
             demand, wanted, stays = self.demand._replace(needs=self.demand.needs[people]), ~alive, alive
             if self.crowd is not None:
@@ -256,7 +258,12 @@ class TraceLadder:
                 wanted, stays = np.append(wanted, others), np.append(alive, ~others)
             _grow(rows, demand, order[waiting[order] > 0], wanted, stays)
             alive = stays[: len(items)]
-            item_of[here] = np.where(alive[point_of], labels[here], item_of[here])
+            item_of[here] = np.where(alive[point_of], labels, item_of[here])
+            if not number:
+                # Whoever has doublets of the first level alone is not looked at again.
+                apart = np.zeros(traces.height, dtype=np.bool_)
+                apart[owners[(item_of < first) | (item_of > last)]] = True
+                points = np.flatnonzero(apart[owners])
         return item_of
 
     def _crowd_rows(self, items: NDArray[np.int32]) -> Rows:
@@ -343,7 +350,7 @@ def _without_violations(grain: Grain, demand: Demand) -> tuple[Flags, bool]:
     everybody, people_only = np.ones(len(rows.starts) - 1, dtype=np.bool_), demand._replace(width=1)
     # A doublet that too few have goes from everybody; where wishes differ, from some, and is rarer for others.
     have_wishes = bool((demand.needs > demand.k).any())
-    for _ in range(demand.known):
+    for _ in range(demand.known if len(rows.items) <= _HELD else 1):
         found = 0
         for size in range(1, demand.known + 1):
             sets = violating_sets(rows, people_only, stays, everybody, size, _NONE, _MOST_SETS)
@@ -730,21 +737,20 @@ def _published(traces: Traces, choice: TraceChoice, seed: int | None) -> tuple[P
     there = choice.people(traces)
     people = there[permutation(len(there), seed)]
     stays = choice.item_of >= 0
-    codes = np.unique(choice.item_of[stays])
+    codes = np.flatnonzero(np.bincount(choice.item_of[stays]))
     place, time = traces.place.levels, traces.time.levels
     # Nodes of several levels may have one label, where they are one.
     label_of = [(place[p][a], time[t][b]) for p, a, t, b in choice.doublets[codes].tolist()]
     labels = sorted(set(label_of))
     number = {label: item for item, label in enumerate(labels)}
-    item_of = np.zeros(len(choice.doublets), dtype=np.int64)
+    item_of = np.full(len(choice.doublets) + 1, -1, dtype=np.int32)
     item_of[codes] = [number[label] for label in label_of]
-    place_of = np.zeros(traces.height, dtype=np.int64)
-    place_of[people] = np.arange(len(people))
-    keys = np.unique(place_of[traces.owners[stays]] * len(labels) + item_of[choice.item_of[stays]])
-    starts = np.append(0, np.cumsum(np.bincount(keys // len(labels)))).astype(np.int64)
+    bounds, points = rows_of(traces.starts, people)
+    # Points that are left out have no label, and become none.
+    starts, items, _ = coarser_rows(bounds, item_of[choice.item_of[points]])
     published = PublishedTraces(
         starts,
-        (keys % len(labels)).astype(np.int32),
+        items,
         tuple(labels),
         traces.is_grid,
         traces.zone,
