@@ -152,7 +152,7 @@ EXCEL = [
         "two sheets",
         workbook([NAMES, *RECORDS], sheet("Codes")),
         TRUTH,
-        asks=r"2 sheets with values; say which is meant with sheet \(--set source.sheet=NAME\): 'Codes', 'People'",
+        asks="which is meant with sheet: --set source.sheet=Codes or --set source.sheet=People",
         cure={"sheet": "People"},
     ),
     Case("hidden sheet", workbook([NAMES, *RECORDS], sheet("Codes", "hidden")), TRUTH),
@@ -256,7 +256,7 @@ OTHER = [
         "SQLite by its path",
         file(b"SQLite format 3\0" + bytes(99), name="people.sqlite"),
         TRUTH,
-        asks=r"this is a SQLite database; give sqlite:///PATH, and name its table with \?table=NAME at its end",
+        asks="the file is no SQLite database; check the path",
         cure=None,
     ),
 ]

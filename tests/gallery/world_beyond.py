@@ -493,7 +493,7 @@ MORE_BOOKS = [
     World("workbook of 1904", sheet(of_1904), SHEET),
     World("workbook, groups above names", sheet(two_rows), SHEET),
     World("workbook, an empty column", sheet(gap), SHEET),
-    World("workbook, a source below", sheet(below), SHEET, "refused", "range that ends"),
+    World("workbook, a source below", sheet(below), SHEET, "asked"),
     World("workbook of per cents", cells(lambda i: [i / 100], ["share"], "0%"), {"share": [i / 100 for i in EVERY]}),
     World("workbook of euros", cells(lambda i: [PAY[i]], ["pay"], '#,##0.00\\ "€"'), {"pay": PAY}),
     World("workbook of codes with zeros", cells(lambda i: [1067 + i], ["zip"], "00000"), {"zip": [f"{1067 + i:05}" for i in EVERY]}),

@@ -106,7 +106,9 @@ def test_columns_without_a_role_are_never_read(database: Database) -> None:
 def test_what_cannot_be_read_is_refused_in_one_sentence(database: Database, tmp_path: Path) -> None:
     database.run(*VISITS)
     assert "'visits'" in refused(database, table="vsits")
-    assert "table or query is missing" in refused(database)
+    assert sf.read_table(database.url, ROLES).height == 5
+    database.run("CREATE TABLE wards (ward text)")
+    assert "--set source.table=visits or --set source.table=wards" in refused(database)
     twice = queried(tmp_path, "SELECT age, age, zip, disease FROM visits")
     assert "several columns have the same name: 'age', 'age'" in refused(database, query=twice)
     nothing = queried(tmp_path, "SELECT age, zip, disease FROM visits WHERE age > 100")

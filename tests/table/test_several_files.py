@@ -294,7 +294,7 @@ class TestWhatIsNoTable:
             (b"%PDF-1.7", "a.pdf", "this is a PDF"),
             (b"RDX3\nX", "a.rda", "arrow::write_parquet"),
             (gzip.compress(b"X", mtime=0), "a.rds", "arrow::write_parquet"),
-            (bytes(8) + b"DUCK", "a.duckdb", "give duckdb:///PATH"),
+            (bytes(8) + b"DUCK", "a.duckdb", "database"),
         ],
     )
     def test_files(self, tmp_path, start, name, told):
@@ -303,9 +303,9 @@ class TestWhatIsNoTable:
 
     def test_sqlite(self, tmp_path):
         with sqlite3.connect(tmp_path / "a.sqlite") as database:
-            database.execute("create table visits (age int)")
+            database.execute("create table visits (age int, sex text, ill text)")
         database.close()
-        assert "give sqlite:///PATH, and name its table with ?table=NAME at its end" in problem(tmp_path / "a.sqlite")
+        assert "the table visits returns no records" in problem(tmp_path / "a.sqlite")
 
     @pytest.mark.parametrize(
         ("address", "told"),

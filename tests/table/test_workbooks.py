@@ -83,7 +83,7 @@ def test_numbers_dates_and_texts_are_read_as_such(workbook):
 
 
 def test_rows_without_a_value_are_none_and_others_stay(workbook):
-    table = sf.read_table(workbook([NAMES, ROWS[0], (), (), ROWS[1], (None, None, "  ", None)]), SCHEMA)
+    table = sf.read_table(workbook([NAMES, ROWS[0], (), (None, " "), ROWS[1], (None, "b", "c", 1)]), SCHEMA)
     assert table.frame["age"].to_list() == [31, 45, None]
 
 
@@ -170,7 +170,7 @@ class TestSheets:
             book.create_sheet("Codes").append(["a", "b"])
 
         path = workbook([NAMES, *ROWS], change=change)
-        assert "say which is meant with sheet (--set source.sheet=NAME): 'Visits', 'Codes'" in problem(path)
+        assert "say which is meant with sheet: --set source.sheet=Visits or --set source.sheet=Codes" in problem(path)
         assert sf.read_table(path, SCHEMA, sheet="Visits").height == 3
         assert "there is no sheet of that name; the workbook has 'Visits', 'Codes'" in problem(path, sheet="visits")
 

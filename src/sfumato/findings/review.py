@@ -38,6 +38,7 @@ from sfumato.hierarchy.tree import HierarchySpecification
 from sfumato.numbers import counted
 from sfumato.progress import Progress, silent
 from sfumato.table.columns import (
+    NestedValues,
     TypedColumn,
     ValueReading,
     folded_label,
@@ -385,6 +386,7 @@ class Profile:
     hardly_text: bool = False  # whether the question is likelier answered with another kind than text
     left: tuple[tuple[str, int], ...] = ()  # what other programs left in its texts, and in how many records
     remarks: tuple[str, ...] = ()  # how it was read
+    is_nested: bool = False  # whether cells hold lists or records, which nothing can publish
 
     @property
     def few_numbers(self) -> tuple[float, ...] | None:
@@ -395,7 +397,11 @@ class Profile:
 
 
 def _profile(table: RawTable, name: str, declared: Attribute) -> Profile:
-    return profile_of(table.texts(name), table.reading_of(name), declared)
+    try:
+        return profile_of(table.texts(name), table.reading_of(name), declared)
+    except NestedValues as error:
+        nothing = Values(name, pl.Series(name, [], pl.String), np.empty(0, np.int64), Kind.CATEGORICAL, table.height)
+        return Profile(nothing, 0, (), str(error), 0, None, hardly_text=True, is_nested=True)
 
 
 def profile_of(column: pl.Series, reading: ValueReading, declared: Attribute = Attribute()) -> Profile:  # noqa: B008
@@ -681,8 +687,7 @@ def _joined(spots: Iterable[_Spot]) -> Iterator[Finding]:
             counts.update(dict(spot.counts))
         columns = tuple(spot.column for spot in group)
         question, answers = _WORDING[name](columns, counts, key, group[0].detail)
-        if name in STOPPING:
-            answers = (*answers, _as_it_is(name, columns))
+        answers += (_as_it_is(name, columns),) if name in STOPPING else ()
         mark = key if name.endswith("missing-marks") else None
         yield Finding(name, columns, severity, question, answers, dict(counts), mark)
 
@@ -733,10 +738,17 @@ def _word_possible_marks(columns: tuple[str, ...], counts: Counter[str], key: st
     )
 
 
-def _word_sentinels(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
-    question = f"Numbers far from all others may stand for a missing value ({counted(counts['records'], 'cell')})."
-    options = _of_columns(columns, "missing=NUMBER")
-    return question, (Answer("Read such a number as missing", options, "Attribute(missing=[...])"),)
+def _word_far(what: str) -> Callable[[tuple[str, ...], Counter[str], str, str], _Worded]:
+    def word(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
+        cells = counted(counts["records"], "cell")
+        answer = Answer(
+            f"Read such a {what} as missing",
+            _of_columns(columns, f"missing={what.upper()}"),
+            "Attribute(missing=[...])",
+        )
+        return f"{what.capitalize()}s far from all others may stand for a missing value ({cells}).", (answer,)
+
+    return word
 
 
 def _word_outliers(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
@@ -805,12 +817,6 @@ def _word_two_units(columns: tuple[str, ...], counts: Counter[str], key: str, de
     ), ()
 
 
-def _word_days_for_nothing(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
-    question = f"Days far from all others may stand for a missing value ({counted(counts['records'], 'cell')})."
-    options = _of_columns(columns, "missing=TEXT")
-    return question, (Answer("Read such a day as missing", options, "Attribute(missing=[...])"),)
-
-
 _CELLS = {
     "markup": "Tags or entities of HTML stand in {}. They are published as they are.",
     "lost-letters": "Letters were lost, or read in a wrong encoding, in {}. Write the table again.",
@@ -849,7 +855,7 @@ _WORDING: dict[str, Callable[[tuple[str, ...], Counter[str], str, str], _Worded]
     "strays": _word_strays,
     "missing-marks": _word_marks,
     "possible-missing-marks": _word_possible_marks,
-    "sentinels": _word_sentinels,
+    "sentinels": _word_far("number"),
     "outliers": _word_outliers,
     "spellings": _word_spellings,
     "identifier": _word_identity,
@@ -858,7 +864,7 @@ _WORDING: dict[str, Callable[[tuple[str, ...], Counter[str], str, str], _Worded]
     "orders": _word_orders,
     "way": _word_way,
     "two-units": _word_two_units,
-    "days-for-nothing": _word_days_for_nothing,
+    "days-for-nothing": _word_far("day"),
     "same-words": _word_same_words,
     "seconds": _word_seconds,
     **{name: _word_cells(name) for name in _CELLS},
@@ -873,7 +879,8 @@ NAMES = (*_WORDING, "source", "empty-rows", "totals", "header", "equal-records",
 def _of_rows(table: RawTable, profiles: Sequence[Profile]) -> Iterator[Finding]:
     """Say how the source was read; count records without any value, and records that seem to add up the others."""
     yield from (Finding("source", (), Severity.REMARK, remark) for remark in table.remarks)
-    empty = _empty_records(table)
+    profiles = [profile for profile in profiles if not profile.is_nested]
+    empty = _empty_records(table, [profile.values.name for profile in profiles])
     if empty:
         yield Finding(
             "empty-rows", (), Severity.REMARK,
@@ -904,7 +911,7 @@ def _of_the_whole(table: RawTable, values: Sequence[Values]) -> Iterator[Finding
             (Answer("There are no names", _NO_HEADER, "Reading(header=False, columns=[...])"),),
             {"columns": header},
         )  # fmt: skip
-    if equal := equal_records(map(table.texts, table.names), values, table.height):
+    if equal := equal_records((table.texts(each.name) for each in values), values, table.height):
         yield Finding(
             "equal-records", (), Severity.REMARK,
             f"{counted(equal, 'record')} equal an earlier one in every column. Does somebody stand there twice?",
@@ -917,9 +924,9 @@ def _of_the_whole(table: RawTable, values: Sequence[Values]) -> Iterator[Finding
         )  # fmt: skip
 
 
-def _empty_records(table: RawTable) -> int:
+def _empty_records(table: RawTable, names: Sequence[str]) -> int:
     missing = None
-    for name in table.names:
+    for name in names:
         column = table.texts(name)
         none = column.is_null()
         if column.dtype == pl.String or isinstance(column.dtype, (pl.Categorical, pl.Enum)):

@@ -40,6 +40,8 @@ _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?$"
 _NOT_FINITE = r"^[+-]?(inf|infinity|nan)$"
 _WHOLE = r"^[+-]?[0-9]+$"
 _CODE = r"^[+-]?0[0-9]"
+# Telephone numbers with the code of their country.
+_CALL = r"^\+[0-9]{8,15}$"
 _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _TRUTHS = {"true": True, "false": False}
 _YES = ("yes", "1", "y", "t", "ja", "j", "wahr", "oui", "o", "vrai", "si", "sí", "s", "sim")
@@ -147,11 +149,8 @@ def _spread(values: pl.Series, texts: pl.Series, column: pl.Series) -> pl.Series
     """Give each record of `column` the value that belongs to its text."""
     numbers = texts.to_physical()
     span = _span(numbers)
-    by_number = (
-        pl.Series([None], dtype=pl.UInt32)
-        .new_from_index(0, span)
-        .scatter(numbers, pl.int_range(len(texts), dtype=pl.UInt32, eager=True))
-    )
+    nothing = pl.Series([None], dtype=pl.UInt32).new_from_index(0, span)
+    by_number = nothing.scatter(numbers, pl.int_range(len(texts), dtype=pl.UInt32, eager=True))
     return values.gather(by_number).gather(column.to_physical()).alias(column.name)
 
 
@@ -232,8 +231,9 @@ def _are_numbers(lowered: pl.Series) -> bool:
     if not finite.any() or not (finite | lowered.str.contains(_NOT_FINITE)).all() or lowered.str.contains(_CODE).any():
         return False
     # Whole numbers too long for 64 bits are codes: as floats they would lose their last digits.
-    whole = lowered.str.contains(_WHOLE)
-    return not (whole.all() and lowered.cast(pl.Int64, strict=False).has_nulls())
+    if not lowered.str.contains(_WHOLE).all():
+        return True
+    return not (lowered.cast(pl.Int64, strict=False).has_nulls() or lowered.str.contains(_CALL).all())
 
 
 def _texts_as_numbers(plain: pl.Series, texts: pl.Series) -> pl.Series:
@@ -273,22 +273,20 @@ _NUMBER_LIKE = (
     r"^[^0-9]{0,12}[0-9][0-9.,'’ʼ´_\s\u00a0\u202f\u2009]*"
     r"(?:[eEdD][+\-]?[0-9]+)?(?:[^0-9]{0,16}|[^0-9]{1,8}[23]|\s*[x×*]? ?10\^[0-9]+[^0-9]{1,8})$"
 )
-_WRITTEN = r"[0-9.,]\s*-+(\s|$)|[0-9][dD][+-]?[0-9]|[x*]\s?10|^\(|^[+-]\s|[^\x00-\x7f]"
+_WRITTEN = r"[0-9] [13]/[24]$|[0-9.,]\s*-+(\s|$)|[0-9][dD][+-]?[0-9]|[x*]\s?10|^\(|^[+-]\s|[^\x00-\x7f]"
 """Signs behind a number or apart from it, brackets, and digits and signs of other scripts."""
 _DATE_LIKE = (
     r"^[0-9]{1,4}[./\-, _].*[0-9]|^-?[0-9]+:[0-9]{2}|[0-9]\p{L}{3}[0-9]|^[0-9]{1,4}[^0-9]+[0-9]|[년年月]"
     r"|^[0-9]{1,2}\p{L}+ |^/date\(|^\p{L}{2,}[., \-/].*[0-9]{4}|^[\[\"'][0-9].*[0-9][\]\"']$|^[0-9]{8}[ T]|^p[0-9t]"
-    r"|^\*\s|^«|^\p{L}{3,}[., ]+[0-9]{1,2},? +['’]?[0-9]{2}$|^[0-9]+ ?\p{L}|^\p{L}{1,2}[0-9]+\."
+    r"|^q[1-4] |^\p{L}{2,}, ?[0-9]{1,2}-|^\*\s|^«|^\p{L}{3,}[., ]+[0-9]{1,2},? +['’]?[0-9]{2}$|^[0-9]+ ?\p{L}"
+    r"|^\p{L}{1,2}[0-9]+\."
 )
 _GROUPED = r"^[+\-]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+$"
 _UNGROUPED = r"^[+\-]?[0-9]{1,3}$"
 
+_IN_DIGITS = ("dd.mm.yyyy", "mm.dd.yyyy", "yyyy.mm.dd", "dd.mm.yy", "mm.dd.yy")
 _DAYS = (
-    *(
-        form.replace(".", mark)
-        for mark in "./- "
-        for form in ("dd.mm.yyyy", "mm.dd.yyyy", "yyyy.mm.dd", "dd.mm.yy", "mm.dd.yy")
-    ),
+    *(form.replace(".", mark) for mark in "./- " for form in _IN_DIGITS),
     *("yy/mm/dd", "yy-mm-dd", "mon dd, yy", "mon dd yy"),
     *(f"dd{mark}mon{mark}{year}" for mark in " -/." for year in ("yyyy", "yy")),
     *(form for mark in "-/." for form in (f"yyyy{mark}mon{mark}dd", f"mon{mark}dd{mark}yyyy")),
@@ -297,6 +295,8 @@ _DAYS = (
 _CLOCKS = ("hh:mm", "hh:mm:ss", "hh:mm am", "hh:mm:ss am", "hh:mmz", "hh:mm:ssz")
 _MONTHS = ("yyyy-mm", "mm/yyyy", "mm.yyyy", "mm-yyyy", "yyyy/mm", "mon yyyy", "mon-yyyy", "mon-yy", "yyyy mon")
 _DATES = (*_DAYS, *(f"{day} {clock}" for day in _DAYS for clock in _CLOCKS), *_CLOCKS[:4], *_MONTHS, "yyyy-ddd")
+# Forms that are tried where the name of a column says that it holds days.
+_SHORT_MONTHS = ("mm.yy", "mm/yy", "mm-yy")
 _TURNED = ("yyyy-dd-mm", "yyyy/dd/mm", "yyyy.dd.mm")
 """Forms that are tried where no other one fits."""
 _LAST_YEAR = 2300
@@ -329,7 +329,9 @@ def proposals(known: pl.Series, share: float = 1.0) -> list[Proposal]:
     if _fits(sample.str.contains(_NUMBER_LIKE), share):
         found += _numbers(known, sample, share)
     if _fits(sample.str.contains(_DATE_LIKE), share):
-        found += _dates(known, sample, share)
+        times = [*_dates(known, sample, share)]
+        # A number beside a word for a clock is one only where no clock shows it.
+        found = [one for one in found if not times or one.form.unit not in _CLOCK_WORDS] + times
         found += [] if found else _dates(known, sample, share, _TURNED)
         found += [] if found else _spans(known, sample, share)
     return found
@@ -390,7 +392,8 @@ def _numbers(texts: pl.Series, sample: pl.Series, share: float) -> Iterator[Prop
         sure = (unit is None or unit in _UNITS or (bool(fraction) and unit not in _CLOCK_WORDS)) and not (
             _may_be_grouped_codes(known, used, bool(fraction)) or known.str.contains(r"^\(.*\)$|_").all()
         )
-        if not sure and (is_before or known.n_unique() < _FEWEST_CODES):
+        is_about = unit in _ABOUT
+        if not sure and not is_about and (is_before or known.n_unique() < _FEWEST_CODES):
             continue
         is_written = used.is_numeric or texts.str.contains(_WRITTEN).any()
         if is_written and used not in past:
@@ -398,6 +401,8 @@ def _numbers(texts: pl.Series, sample: pl.Series, share: float) -> Iterator[Prop
             yield Proposal(Kind.NUMERIC, used, sure)
 
 
+# Words and signs before numbers that are not exact.
+_ABOUT = ("~", "≈", "about", "approx.", "approx", "around", "ca.", "ca", "circa", "etwa", "env.", "environ")
 _CLOCK_WORDS = ("uhr", "am", "pm", "a.m.", "p.m.", "o'clock")
 _LONG_CODE_IN_GROUPS = 9
 
@@ -415,7 +420,7 @@ _BESIDE = (
     r"^([^0-9+\-.,]*?[^0-9+\-,\s])[\s\u00a0\u202f]*[+\-]?[.,]?[0-9]",
 )
 """What stands behind and before a number."""
-_SIGNS = ((WHOLE, "$1"), (r"^\((.*)\)$", "$1"), (r"(.*[0-9.,])\s*-\s*$", "$1"), (r"^[+-]\s*", ""))
+_SIGNS = ((WHOLE, "$1"), (r"^\((.*)\)$", "$1"), (r"(.*[0-9.,][^-]*?)\s*-\s*$", "$1"), (r"^[+-]\s*", ""))
 
 
 def _unit(sample: pl.Series, share: float) -> tuple[str | None, bool]:
@@ -465,6 +470,9 @@ def has_several_units(known: pl.Series) -> int:
     ).struct.unnest()
     if parts.to_series(1).has_nulls() or parts.to_series(1).n_unique() < _FEWEST_CODES:
         return 0
+    # A letter at once before the digits is a part of a code, as of diagnoses.
+    if sample.str.contains("^[a-z][0-9]").all():
+        return 0
     units = parts.select(pl.concat_str(pl.nth(0).fill_null(""), pl.nth(2).fill_null(""))).to_series().replace(_OF_TIME)
     sure = units.is_in([*_UNITS, *_OF_TIME.values(), ""]).all() or parts.to_series(1).str.contains(r"[.,][0-9]").all()
     count = units.n_unique()
@@ -502,16 +510,11 @@ def _dates(known: pl.Series, sample: pl.Series, share: float, forms: Sequence[st
             continue
         past.append(read)
         late = date.has_day and _is_late(read)
-        centuries = (
-            [form.replace("yy", f"{century}yy") for century in ("19", "20")] if "<short>" in date.pattern else []
-        )
-        for each in (*centuries, form, *([form.replace("yyyy", "bbbb")] if late else [])):
-            sure = (
-                date.is_whole
-                and not late
-                and form not in ("yyyymmdd", "yyyy-ddd")
-                and not (date.has_day and _is_early(read))
-            )
+        centuries = ("19", "20") if "<short>" in date.pattern else ()
+        each_century = [form.replace("yy", f"{century}yy") for century in centuries]
+        usual = date.is_whole and form not in ("yyyymmdd", "yyyy-ddd")
+        sure = usual and not late and not (date.has_day and _is_early(read))
+        for each in (*each_century, form, *([form.replace("yyyy", "bbbb")] if late else [])):
             yield Proposal(kind, WrittenForm(dates=each), sure)
 
 
@@ -577,12 +580,16 @@ def question_of_text(
             return packed
         has_zeros = parsed.known.str.contains("^0[0-9]").any()
         return _about_zeros(name) if has_zeros and parsed.known.str.len_bytes().n_unique() > 1 else None
+    if not names_a_day(name) and parsed.known.str.contains(_PERIODS).all():
+        return None
     if found := proposals(parsed.known):
         if found[0].kind is Kind.NUMERIC and (counts := question_of_day_counts(name, found[0].way.read(parsed.known))):
             return counts
         return found[0] if len(found) == 1 and found[0].sure else ask(name, found)
     if mixed := question_among_days(name, parsed.known):
         return mixed
+    if names_a_day(name) and (months := [*_dates(parsed.known, parsed.known.head(_SAMPLE), 1.0, _SHORT_MONTHS)]):
+        return ask(name, months)
     # Codes of places may have a letter here and there, as those of Corsica do.
     is_code = bool(_CODE_NAME.search(name)) and parsed.known.str.len_chars().n_unique() == 1
     stray = None if is_code else strays(parsed.known)
@@ -591,29 +598,19 @@ def question_of_text(
         return stray if _says_nothing(strange) else _about_strays(name, stray, strangers(stray.way))
     several = has_several_units(parsed.known)
     if several:
-        return question(
-            name,
-            _as_text_option(name),
-            f"column {name!r} holds numbers with several units ({several} different ones); write all in one unit, or "
-            f"read it as text: {_as_text_option(name)}",
-        )
+        units = f"numbers with several units ({several} different ones); write all in one unit"
+        return _about_text(name, units)
     if has_two_marks(parsed.known):
-        return question(
-            name,
-            _as_text_option(name),
-            f"column {name!r} holds numbers whose fractions begin with a point in some and a comma in others; write "
-            f"all alike, or read it as text: {_as_text_option(name)}",
-        )
+        marks = "numbers whose fractions begin with a point in some and a comma in others; write all alike"
+        return _about_text(name, marks)
     if _are_days_of_another_language(parsed.known):
-        return question(
-            name,
-            _as_text_option(name),
-            f"column {name!r} holds a year, a number up to 31 and a word in each record, as days in a language have "
-            f"that is not known; write them as 2024-12-31, or read it as text: {_as_text_option(name)}",
-        )
+        words = "a year, a number up to 31 and a word in each record, as days in a language have that is not known"
+        return _about_text(name, f"{words}; write them as 2024-12-31")
     return _about_forms(name, parsed.known)
 
 
+# Weeks, quarters and half-years, which are labels of their own unless a column is named as days are.
+_PERIODS = r"(?i)^(?:\d{4}-?w\d{2}|\d{4}[- ]?[qhs][1-4]|q[1-4][ /\-]\d{4}|[1-4]\.? ?[a-z]+ \d{4})$"
 _NO_VALUE = ("na", "n/a", "#n/a", "<na>", "nan", "null", "(null)", "\\n")
 """What programs write, among numbers or dates, where there is no value; in small letters."""
 
@@ -640,8 +637,8 @@ def _are_days_of_another_language(known: pl.Series) -> bool:
     )  # fmt: skip
 
 
+# Days of 1927 to 2064 as spreadsheets count them.
 _COUNT = r"^[1-5][0-9]{4}(\.[0-9]+)?$"
-"""Days of 1927 to 2064 as spreadsheets count them."""
 
 
 def question_among_days(name: str, known: pl.Series) -> InputError | None:
@@ -686,13 +683,10 @@ def question_of_codes(name: str, known: pl.Series) -> InputError | None:
     if packed := packed_days(name, known):
         return packed
     if length in _DIGITS_OF_DAYS and _read_as_days(known, _DIGITS_OF_DAYS[length]):
-        return question(
-            name,
-            set_word("dates", _DIGITS_OF_DAYS[length], name),
-            f"column {name!r} holds numbers of {length} digits that all read as dates; say what they are: dates "
-            f"({set_word('dates', _DIGITS_OF_DAYS[length], name)}), codes ({_as_text_option(name)}) or numbers "
-            f"({set_word('kind', 'numeric', name)})",
-        )
+        dates = set_word("dates", _DIGITS_OF_DAYS[length], name)
+        ways = f"dates ({dates}), codes ({_as_text_option(name)}) or numbers ({set_word('kind', 'numeric', name)})"
+        what = f"column {name!r} holds numbers of {length} digits that all read as dates"
+        return question(name, dates, f"{what}; say what they are: {ways}")
     if (counts := question_of_day_counts(name, known.cast(pl.Int64, strict=False))) and length >= _LONGEST_QUANTITY:
         return counts
     if length < _LONGEST_QUANTITY and not _CODE_NAME.search(name):
@@ -769,9 +763,24 @@ def question_of_day_counts(name: str, numbers: pl.Series) -> InputError | None:
     known = numbers.drop_nulls()
     # Since 1970 as computers count, or since 1960 as SAS and Stata do.
     for unit, low in (("seconds", 1_000_000_000), ("milliseconds", 1_000_000_000_000)):
-        if known.n_unique() >= _FEWEST_COUNTS and known.is_between(low, 4 * low).all():
+        # People who were born before 1970 have counts below zero.
+        is_near = float(known.abs().median() or 0) >= low / 10  # type: ignore[arg-type]
+        if known.n_unique() >= _FEWEST_COUNTS and known.is_between(-3 * low, 4 * low).all() and is_near:
             return _about_counts(name, [f"{unit} since {year}-01-01" for year in (1970, 1960)])
+    if known.n_unique() >= _FEWEST_COUNTS and known.is_between(*_JULIAN).all():
+        return _about_codes(name, "numbers that may be Julian days (write days as 2024-12-31)")
+    if known.n_unique() >= _FEWEST_CODES and _may_count_before(known):
+        return _about_counts(name, _COUNTS_SINCE[1:])
     return _about_day_counts(name, numbers) if _may_count_days(numbers) else None
+
+
+_JULIAN = 2_396_000, 2_490_000  # days of 1847 to 2105
+
+
+def _may_count_before(known: pl.Series) -> bool:
+    """Tell whether whole numbers, some of them below zero, may be days since 1960 or 1970, from 1850 on."""
+    is_near = known.is_between(-43_800, 25_600) & (known == known.round())
+    return bool(is_near.all() and (known < 0).any() and (known.abs() > 366).any())
 
 
 def question_beside_days(name: str, numbers: pl.Series, days: Sequence[pl.Series]) -> InputError | None:
@@ -819,7 +828,8 @@ def _about_day_counts(name: str, numbers: pl.Series) -> InputError:
 
 def _about_counts(name: str, forms: Sequence[str]) -> InputError:
     found = [set_word("dates", form, name) for form in forms]
-    what = "days, as spreadsheets do" if forms[0] == EXCEL else f"the time, as computers do ({forms[0].split()[0]})"
+    unit = forms[0].split()[0]
+    what = "days, as spreadsheets do" if unit == EXCEL else f"the time, as computers do ({unit})"
     return question(
         name,
         found[0],
@@ -884,12 +894,9 @@ def _thousands(name: str) -> InputError:
 
 
 def _about_zeros(name: str) -> InputError:
-    return question(
-        name,
-        _as_text_option(name),
-        f"column {name!r} holds whole numbers of several lengths, some with leading zeros; say what they are: numbers "
-        f"({set_word('kind', 'numeric', name)}), or codes ({_as_text_option(name)})",
-    )
+    numbers, codes = set_word("kind", "numeric", name), _as_text_option(name)
+    what = f"column {name!r} holds whole numbers of several lengths, some with leading zeros"
+    return question(name, codes, f"{what}; say what they are: numbers ({numbers}), or codes ({codes})")
 
 
 def _about_strays(name: str, stray: Proposal, strangers: Strangers) -> InputError:
@@ -933,6 +940,11 @@ def question(column: str, answer: str, problem: str) -> InputError:
     error = InputError(problem)
     error.answers = {column: answer}
     return error
+
+
+def _about_text(name: str, what: str) -> InputError:
+    option = _as_text_option(name)
+    return question(name, option, f"column {name!r} holds {what}, or read it as text: {option}")
 
 
 def _as_text_option(name: str) -> str:
@@ -1070,7 +1082,7 @@ def _canonical(values: pl.Series) -> pl.Series:
 
 
 def _typed(column: pl.Series, attribute: Attribute, reading: ValueReading) -> TypedColumn:
-    column = _plain(column)
+    column = plain_cells(column)
     refuse_nested(column)
     kind = _declared_kind(attribute)
     if is_text(column):
@@ -1099,7 +1111,7 @@ def _typed(column: pl.Series, attribute: Attribute, reading: ValueReading) -> Ty
     return _parsed(_as_text(plain), kind, attribute, reading)
 
 
-def _plain(column: pl.Series) -> pl.Series:
+def plain_cells(column: pl.Series) -> pl.Series:
     """Return spans of time as their seconds, and bytes that are text as text."""
     if column.dtype == pl.Duration:
         seconds = column.dt.total_microseconds() / 1e6
@@ -1241,16 +1253,12 @@ def _strangers(column: pl.Series, reading: ValueReading, way: NumberStyle) -> St
 
 
 def _may_be_codes(name: str, parsed: Parsed, attribute: Attribute, reading: ValueReading) -> bool:
-    return (
-        parsed.kind is Kind.NUMERIC
-        and name in reading.codes
-        and attribute.hierarchy is None
-        and parsed.way.date is None
-    )
+    is_plain = parsed.kind is Kind.NUMERIC and parsed.way.date is None
+    return is_plain and name in reading.codes and attribute.hierarchy is None
 
 
+# What counts of days have where they tell the time, too.
 _PART = r"[.,][0-9]*[1-9]"
-"""What counts of days have where they tell the time, too."""
 
 
 def _remarks(name: str, parsed: Parsed, reading: ValueReading) -> tuple[str, ...]:
@@ -1286,10 +1294,14 @@ def is_text(column: pl.Series) -> bool:
     return column.dtype == pl.String or isinstance(column.dtype, (pl.Categorical, pl.Enum))
 
 
+class NestedValues(InputError):
+    """Lists and records in cells, which cannot be published."""
+
+
 def refuse_nested(column: pl.Series) -> None:
-    """Raise InputError when the values of a column cannot be published."""
+    """Raise NestedValues when the values of a column cannot be published."""
     if not is_plain(column.dtype):
-        raise InputError(
+        raise NestedValues(
             f"column {column.name!r} is of type {column.dtype.base_type()}, which cannot be published; convert it to "
             "numbers, text, dates or booleans"
         )

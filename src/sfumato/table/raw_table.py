@@ -11,7 +11,7 @@ import polars as pl
 
 from sfumato.errors import InputError
 from sfumato.former import FormerReading, reading_of_call
-from sfumato.table.columns import ValueReading, kept_column, read_attribute
+from sfumato.table.columns import ValueReading, kept_column, plain_cells, read_attribute
 from sfumato.table.distinct import private_categorical, repeats
 from sfumato.table.header import Header, check_names
 from sfumato.table.reading import named_source, open_table_as, with_roles
@@ -166,7 +166,7 @@ class RawTable:
         InputError
             When there is no such column, or it cannot be read.
         """
-        return kept_column(self._column(name), self._values.of(name))
+        return kept_column(plain_cells(self._column(name)), self._values.of(name))
 
     def some(self, name: str, start: int, count: int) -> pl.Series:
         """Return :meth:`texts` of some records. Cost O(count) for a column that was read."""

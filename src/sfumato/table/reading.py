@@ -259,24 +259,11 @@ def _table(
     except SfumatoError as error:
         errors.append(error)
     raise_together(errors)
-    return Table(
-        frame,
-        assignment.schema,
-        kinds,
-        label,
-        people,
-        repeated,
-        wishes,
-        wished_l,
-        from_text & {*kinds},
-        keyless,
-        (*getattr(source, "remarks", ()), *remarks),
-        assignment.passing,
-        orders,
-        getattr(source, "value_codes", {}),
-        tuple(name for name in header.names if name not in assignment.schema.roles) if schema.others == "drop" else (),
-        unique_keys,
-    )
+    dropped = tuple(name for name in header.names if name not in assignment.schema.roles)
+    remarks, codes = (*getattr(source, "remarks", ()), *remarks), getattr(source, "value_codes", {})
+    counts = (people, repeated, wishes, wished_l, from_text & {*kinds}, keyless, remarks)
+    rest = (assignment.passing, orders, codes, dropped if schema.others == "drop" else (), unique_keys)
+    return Table(frame, assignment.schema, kinds, label, *counts, *rest)
 
 
 def _read(source: TableSource, kept: Sequence[str], keys: Sequence[str]) -> list[pl.Series]:

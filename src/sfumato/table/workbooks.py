@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
+from shlex import quote
 from typing import IO
 from xml.etree import ElementTree
 
@@ -24,6 +25,7 @@ from sfumato.table.announcing import announce
 from sfumato.table.distinct import as_categories_where_few
 from sfumato.table.sources.protocol import Given, TableSource, is_whole, library, whole_where_whole
 from sfumato.table.sources.text_files import on_one_line, unpack_limit
+from sfumato.table.sources.text_layout import adds_up
 
 # The parts of an Excel workbook: which sheets there are, and their first rows, without reading the rest.
 
@@ -205,17 +207,11 @@ def damage_told() -> Iterator[None]:
     """Say of every fault of a zip archive or its XML that the workbook is damaged."""
     try:
         yield
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        KeyError,
-        StopIteration,
-        ElementTree.ParseError,
-        EOFError,
-        RuntimeError,
-        ValueError,
-    ):
+    except (zipfile.BadZipFile, zlib.error, ElementTree.ParseError, *_MISSING):
         raise InputError(DAMAGED) from None
+
+
+_MISSING = (KeyError, StopIteration, EOFError, RuntimeError, ValueError)
 
 
 def _sheets(book: ElementTree.Element, links: ElementTree.Element) -> Iterator[Sheet]:
@@ -562,9 +558,14 @@ class WorkbookSource:
         frame.columns = [str(place) for place in places]
         kept = frame.select(name for name in frame.columns if self.cells.has(int(name), top))
         if kept.width:
-            filled = kept.select(pl.sum_horizontal(pl.all().is_not_null())).to_series()
+            # Blanks alone are nothing, as in a text file.
+            filled = kept.select(
+                pl.sum_horizontal(
+                    pl.exclude(pl.String).is_not_null(), (pl.col(pl.String).str.strip_chars() != "").fill_null(False)
+                )
+            ).to_series()
             if bottom is None:
-                raise_all(InputError, _below(filled, kept.width, top))
+                raise_all(InputError, _below(filled, kept, self._with_names()))
             shown = ~pl.int_range(top, top + kept.height, eager=True).is_in(list(dropped))
             kept = kept.filter((filled > 0) & shown)
         return {int(column.name): column for column in kept}
@@ -612,17 +613,42 @@ class WorkbookSource:
         ]
 
 
-def _below(filled: pl.Series, width: int, top: int) -> Iterator[str]:
-    """Find what stands below an empty row at the end of a table, and fills few cells: sums and notes, no records."""
-    empty = filled.eq(0).arg_true()
+def _below(filled: pl.Series, rows: pl.DataFrame, cells: CellRange) -> Iterator[str]:
+    """Find what ends a table and is no record: below an empty row what fills few cells, and a row of sums."""
+    top = (cells.top or 0) + 1
+    full = filled.gt(0).arg_true().to_list()
+    empty = filled[: full[-1]].eq(0).arg_true() if full else filled[:0]
     last = int(empty[-1]) + 1 if len(empty) else len(filled)
     rest = filled[last:]
-    if 0 < len(rest) <= _MOST_BELOW and 2 * int(rest.max() or 0) < width and last > 1:  # type: ignore[arg-type]
-        end = top + int(filled[: last - 1].gt(0).arg_true().max() or 0) + 1  # type: ignore[arg-type]
+    if 0 < len(rest) <= _MOST_BELOW and 2 * int(rest.max() or 0) < rows.width and last > 1:  # type: ignore[arg-type]
+        end = top + max(place for place in full if place < last - 1)
         yield (
-            f"row {top + last + 1} stands below an empty row and fills few of {width} cells; if it is a sum or a note, "
-            f"leave it out with a range that ends in row {end}"
+            f"row {top + last + 1} stands below an empty row and fills few of {rows.width} cells; if it is a sum or a "
+            f"note, leave it out with a range that ends in row {end + 1}: {_ranges(cells, rows, end, top + full[-1])}"
         )
+    elif _ends_in_sums(rows[full[-_ROWS_LOOKED_AT:]]):
+        yield (
+            f"row {top + full[-1] + 1} seems to add up the others, and would count as a person; leave it out: "
+            f"{_ranges(cells, rows, top + full[-2], top + full[-1])}"
+        )
+
+
+def _ends_in_sums(rows: pl.DataFrame) -> bool:
+    """Tell whether the last of some rows says that it adds up the others."""
+    days = pl.col(pl.Date, pl.Datetime).is_not_null().replace_strict({True: "a day", False: ""})
+    texts = rows.select(pl.col(pl.String).fill_null(""), days).rows()
+    return len(texts) >= _FEWEST_ABOVE and adds_up(texts[-1], map("\t".join, texts[:-1]))
+
+
+_FEWEST_ABOVE = 4
+
+
+def _ranges(cells: CellRange, rows: pl.DataFrame, end: int, last: int) -> str:
+    """Write how a table is read without its last rows, and with them."""
+    right = cells.left + rows.width - 1 if cells.right is None else cells.right
+    first = cell_name(cells.left, cells.top or 0)
+    without, whole = (f"--set source.range={first}:{cell_name(right, row)}" for row in (end, last))
+    return f"{without}, or keep it: {whole}"
 
 
 def open_sheet(given: Given) -> TableSource:
@@ -734,11 +760,8 @@ def _hidden_in(path: Path, sheet: str, first: int) -> _Hidden:
             times = min(int(_said_of(each, _REPEATED.format(name)) or 1), _MOST_COLUMNS)
             if _said_of(each, "visibility") in ("collapse", "filter"):
                 found[name] |= {*range(place[name], place[name] + times)}
-            top = (
-                place["row"]
-                if top is None and name == "row" and any(map(_local, each.iter("*"))) and _filled_in(each)
-                else top
-            )
+            if top is None and name == "row" and _filled_in(each):
+                top = place["row"]
             place[name] += times
     moved = first - (top or 0)
     return _Hidden(frozenset(row + moved for row in found["row"]), frozenset(found["column"]))
@@ -771,8 +794,7 @@ def open_other_sheet(given: Given) -> TableSource:
         book = reader.read_excel(given.file)
         sheet = given.place.sheet or book.sheet_names[0]
         if len(book.sheet_names) > 1 and given.place.sheet is None:
-            listed = ", ".join(map(repr, book.sheet_names))
-            raise InputError(f"it has several sheets; say which is meant with --set source.sheet=NAME: {listed}")
+            raise InputError(f"it has several sheets; say which is meant: {_sheet_options(book.sheet_names)}")
         texts = book.load_sheet(sheet, header_row=None, dtypes="string").to_polars()
     except (reader.FastExcelError, IndexError):
         raise InputError("it is damaged, or has no such sheet") from None
@@ -790,7 +812,16 @@ def open_other_sheet(given: Given) -> TableSource:
     index = _index(first, filled)
     hidden = _hidden_in(given.file, sheet, filled[0].number) if given.place.range is None else _Hidden()
     kept = [column for column in range(texts.width) if column in first.cells and column != index]
-    texts = texts.with_row_index("\0").slice(first.number + 1).filter(pl.any_horizontal(pl.exclude("\0").is_not_null()))
+    texts = texts.with_row_index("\0").slice(first.number + 1)
+    has_text = pl.exclude("\0").str.strip_chars().fill_null("") != ""
+    texts = texts.filter(pl.any_horizontal(has_text))
+    if said.bottom is None and _ends_in_sums(texts[:, 1:].tail(_ROWS_LOOKED_AT)):
+        top, at = said.top or 0, texts.to_series(0).tail(2).to_list()
+        cells = CellRange(said.left, top + first.number, said.left + texts.width - 2)
+        raise InputError(
+            f"row {top + at[1] + 1} seems to add up the others, and would count as a person; leave it out: "
+            f"{_ranges(cells, texts, top + at[0], top + at[1])}"
+        )
     unseen = texts.to_series(0).is_in([*hidden.rows])
     texts, columns = texts.drop("\0"), [column for column in kept if column in hidden.columns]
     if given.place.hidden is None:
@@ -812,8 +843,14 @@ def _sheet_of(book: Workbook, name: str | None) -> Sheet:
     filled = visible if len(visible) < 2 else [sheet for sheet in visible if book.first_rows(sheet, 0, 1)]
     if len(filled) != 1:
         what = "hides all its sheets" if book.sheets and not visible else f"has {len(filled)} sheets with values"
-        raise InputError(f"the workbook {what}; say which is meant with sheet (--set source.sheet=NAME): {listed}")
+        options = _sheet_options([sheet.name for sheet in book.sheets])
+        raise InputError(f"the workbook {what}; say which is meant with sheet: {options}")
     return filled[0]
+
+
+def _sheet_options(names: Sequence[str]) -> str:
+    """Write how each of some sheets is named."""
+    return " or ".join(f"--set {quote(f'source.sheet={name}')}" for name in names)
 
 
 def _without_names(

@@ -84,7 +84,7 @@ _RAISED = {**dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-", strict=Tr
 _POWER = r"([0-9])\s*[×x·⋅*]\s*10\s*\^?\s*([+\-]?[0-9]{1,3})$"
 _POINT_ABOVE, _FORTRAN = r"^([+\-]?[0-9]+)·([0-9]+)$", r"^([+\-]?[0-9]*\.[0-9]+)d([+\-]?[0-9]{1,3})$"
 """Fractions behind a point in the middle of the line, and powers of ten as Fortran has them."""
-_PARTS = (("½", "5"), ("¼", "25"), ("¾", "75"))
+_PARTS = (("½", "5"), ("¼", "25"), ("¾", "75"), (" 1/2$", "5"), (" 1/4$", "25"), (" 3/4$", "75"))
 
 
 def plain_signs(texts: pl.Series) -> pl.Series:
@@ -94,12 +94,13 @@ def plain_signs(texts: pl.Series) -> pl.Series:
         return lowered
     if lowered.str.contains(r"[^\x00-\x7f]").any():
         lowered = lowered.str.replace_many(list(_ASCII), list(_ASCII.values()))
-        for part, digits in _PARTS:
-            lowered = lowered.str.replace(rf"([0-9])\s*{part}", f"$1.{digits}").str.replace(f"^{part}", f"0.{digits}")
         raised = lowered.str.contains("[×x·⋅*] ?10[⁻⁰¹²³⁴-⁹]+$")
         if raised.any():
             lowered = lowered.str.replace_many(list(_RAISED), list(_RAISED.values())).zip_with(raised, lowered)
         lowered = lowered.str.replace(_POINT_ABOVE, "$1.$2")
+    if lowered.str.contains("[½¼¾]|^[0-9]+ [13]/[24]$").any():
+        for part, digits in _PARTS:
+            lowered = lowered.str.replace(rf"([0-9])\s*{part}", f"$1.{digits}").str.replace(f"^{part}", f"0.{digits}")
     lowered = lowered.str.replace(_FORTRAN, "${1}e$2")
     return lowered.str.replace(_POWER, "${1}e$2") if lowered.str.contains("[×x·⋅*] ?10").any() else lowered
 
@@ -127,6 +128,12 @@ _DAY_WORDS = (
     (r"^(\d{4})(\d{2})(\d{2})t?(\d{2})(\d{2})(\d{2})", "$1-$2-$3 $4:$5:$6"),
     (r"^(\p{L}+\.?)\s+(\d{1,2})\s+(\d{1,2}:\d{2}(?::\d{2})?)\s+(?:[a-z]{3,5}\s+)?(\d{4})$", "$1 $2 $4 $3"),
     (r"^(\d{1,2}:\d{2}(?::\d{2})?)\s+(\d{1,4}[./\-]\d{1,2}[./\-]\d{2,4})$", "$2 $1"),
+    (r"^(\d{1,2})[.:](\d{2})\s*uhr$", "$1:$2"),
+    # Weeks, months, quarters and half-years as statistical offices have them.
+    (r"^(\d{4}-w\d{2})$", "$1-1"), (r"^(\d{4})[- ]?m(\d{2})$", "$1-$2"), (r"^q([1-4])[ /\-](\d{4})$", "${2}q$1"),
+    (r"^([1-4])\.? ?(?:quartal|quarter|trimest\w*|kvartal|kwarta\w*) (\d{4})$", "${2}q$1"),
+    *((rf"^(\d{{4}})[- ]?q{quarter}$", f"$1-{3 * quarter - 2:02d}") for quarter in range(1, 5)),
+    (r"^(\d{4})[- ]?[hs]1$", "$1-01"), (r"^(\d{4})[- ]?[hs]2$", "$1-07"),
 )  # fmt: skip
 """Words and signs of days that say nothing, and what stands in their place."""
 _HAN = "〇一二三四五六七八九"

@@ -36,26 +36,8 @@ texts_only = False
 longest_name = 1_000_000
 folds_case = True
 
-_PLAIN = [
-    "BOOLEAN",
-    "TINYINT",
-    "SMALLINT",
-    "INTEGER",
-    "BIGINT",
-    "UTINYINT",
-    "USMALLINT",
-    "UINTEGER",
-    "UBIGINT",
-    "FLOAT",
-    "DOUBLE",
-    "VARCHAR",
-    "DATE",
-    "TIME",
-    "TIMESTAMP",
-    "TIMESTAMP_S",
-    "TIMESTAMP_MS",
-    "TIMESTAMP_NS",
-]
+_PLAIN = """BOOLEAN TINYINT SMALLINT INTEGER BIGINT UTINYINT USMALLINT UINTEGER UBIGINT FLOAT DOUBLE VARCHAR DATE TIME
+TIMESTAMP TIMESTAMP_S TIMESTAMP_MS TIMESTAMP_NS""".split()  # noqa: SIM905
 _CASTS = {
     "TIMESTAMP WITH TIME ZONE": "{}::TIMESTAMP",
     "HUGEINT": "{}::DECIMAL(38, 0)",
@@ -63,13 +45,12 @@ _CASTS = {
     "UHUGEINT": "{}::VARCHAR",
 }
 _CONFINED: dict[str, Any] = {
-    "enable_external_access": "false",
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-    "allow_persistent_secrets": "false",
-    "python_enable_replacements": "false",
+    **dict.fromkeys(
+        ("enable_external_access", "autoinstall_known_extensions", "autoload_known_extensions",
+         "allow_persistent_secrets", "python_enable_replacements"), "false"
+    ),
     "lock_configuration": "true",
-}
+}  # fmt: skip
 _TABLES = """
 SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal AND database_name = current_database()
 UNION SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal AND database_name = current_database()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
+from shlex import quote
 from typing import Protocol, cast
 
 import numpy as np
@@ -267,17 +269,27 @@ def database_source(url: str, *, table: str | None = None, query: str | PathLike
     """Open a table, which the URL may name, or a query, and read the names of its columns; a password is refused."""
     address = address_of(url)
     table = address.table or table
-    if (table is None) == (query is None):
-        sentence = (
-            "are both named; leave one of them out"
-            if table
-            else "is missing; name one, such as clinic.visits (--set source.table=NAME)"
-        )
-        raise PolicyError(f"table or query {sentence}")
+    if table and query is not None:
+        raise PolicyError("table or query are both named; leave one of them out")
     sql = None if query is None else _sql_in(Path(query))
     with connector(address).reading(address) as session:
+        table = _only_table(session) if table is None and sql is None else table
         names = _names(session, table, sql)
     return DatabaseSource(address, table, sql, tuple(names))
+
+
+def _only_table(session: Session) -> str:
+    """Return the name of the only table or view; say the names of several."""
+    names = session.tables()
+    # Most have two names, with their schema and without it.
+    short = Counter(name.partition(".")[2] for name in names)
+    twice = {name for name in names if short[name] == 1}
+    found = [name for name in names if name in twice or not (short[name] or name.partition(".")[2] in twice)]
+    if len(found) == 1:
+        return found[0]
+    ways = " or ".join(f"--set {quote(f'source.table={name}')}" for name in found[:_MOST_NAMED])
+    there = f"the database has {len(found):,}: {ways}" if found else "the database has none that this user may read"
+    raise PolicyError(f"table or query is missing; {there}")
 
 
 def _relation(session: Session, table: str | None, query: str | None) -> Relation:

@@ -5,6 +5,8 @@ A new source is a file with a :class:`~sfumato.table.sources.protocol.Family` an
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import polars as pl
 
 from sfumato.errors import InputError, raise_all
@@ -16,14 +18,26 @@ from sfumato.table.sources.text_files import CSV
 __all__ = ["SOURCES", "Place", "TableSource", "open_source"]
 
 
+# Databases that are files, and where such a file has which bytes.
+_MARKS = (("sqlite", 0, b"SQLite format 3\0"), ("duckdb", 8, b"DUCK"))
+
+
+def _database(given: Given) -> str | None:
+    """Return the URL of a database, also of one that is given as a file; None for all else."""
+    if is_database(given.value):
+        return str(given.value)
+    kinds = (kind for kind, place, mark in _MARKS if given.start[place : place + len(mark)] == mark)
+    return next((f"{kind}:///{quote(str(given.file.absolute()))}" for kind in kinds), None)
+
+
 def _open_database(given: Given) -> TableSource:
     from sfumato.table.databases.protocol import database_source
 
-    return database_source(str(given.value), table=given.place.table, query=given.place.query)
+    return database_source(str(_database(given)), table=given.place.table, query=given.place.query)
 
 
 DATABASES = Family(
-    recognizes=lambda given: is_database(given.value),
+    recognizes=lambda given: _database(given) is not None,
     open=_open_database,
     settings=frozenset({"table", "query"}),
     layout=frozenset(),

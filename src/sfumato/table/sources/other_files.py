@@ -94,8 +94,6 @@ def scheme_of(source: object) -> str:
 _EXPORT = "get the table as CSV, Excel or Parquet"
 _NUMPY = "this is a file of NumPy; save the table there as CSV, or give a structured array in Python"
 _PICTURE = f"this is a picture; {_EXPORT}"
-_SQLITE = "this is a SQLite database; give sqlite:///PATH, and name its table with ?table=NAME at its end"
-_DUCKDB = "this is a DuckDB database; give duckdb:///PATH, and name its table with ?table=NAME at its end"
 _R = "this is a file of R; save the table there with arrow::write_parquet(), or as CSV"
 _MAIL = "this is a mail; save the table that is attached to it"
 _OF_SCIENCE = "this is a file of arrays (such as NetCDF, MATLAB or FITS); save the table as CSV or Parquet"
@@ -108,8 +106,6 @@ _IN_ARCHIVES = {
 }
 """Parts of archives that are no table, and what these are."""
 _STARTS: tuple[tuple[int, bytes, str], ...] = (
-    (0, b"SQLite format 3\0", _SQLITE),
-    (8, b"DUCK", _DUCKDB),
     (0, b"%PDF", f"this is a PDF; {_EXPORT}"),
     (0, b"RDX", _R),
     (0, b"\x89PNG", _PICTURE),

@@ -309,17 +309,8 @@ class Reading:
     def layout(self) -> CsvFormat:
         """Return the layout of a text file; columns in which blanks are dropped are no part of it."""
         everywhere = False if isinstance(self.strip, (list, tuple)) else self.strip
-        return CsvFormat(
-            self.separator,
-            self.encoding,
-            self.quote,
-            self.header,
-            self.columns,
-            everywhere,
-            self.header_line,
-            self.footer_lines,
-            foreign=True,
-        )
+        signs, lines = (self.separator, self.encoding, self.quote), (self.header_line, self.footer_lines)
+        return CsvFormat(*signs, self.header, self.columns, everywhere, *lines, foreign=True)
 
     def form(self) -> WrittenForm:
         """Return how numbers and dates are written."""

@@ -207,7 +207,12 @@ def _stream(packed: Path | bytes, packing: str) -> Any:
     source = io.BytesIO(packed) if isinstance(packed, bytes) else packed
     if packing == "zip":
         archive = zipfile.ZipFile(source)
-        return archive.open(files_in(archive.namelist())[0])
+        try:
+            return archive.open(files_in(archive.namelist())[0])
+        except RuntimeError:
+            raise InputError(
+                "the zip archive has a password; unpack it, and give the path of the table in it"
+            ) from None
     unpack: Any = {"gzip": gzip.open, "bz2": bz2.open, "xz": lzma.open}[packing]
     return unpack(source)
 
@@ -673,17 +678,8 @@ def csv_source(given: Path | bytes, layout: CsvFormat) -> CsvSource:
                 f"{len(layout.columns)} column names were given, but the first row has {len(fields)} fields; "
                 "give one name per field, or check the separator"
             )
-        return CsvSource(
-            file,
-            layout,
-            len(fields),
-            tuple(layout.columns),
-            tuple(range(len(fields))),
-            (),
-            remarks,
-            questions,
-            found.above,
-        )
+        named, every = tuple(layout.columns), tuple(range(len(fields)))
+        return CsvSource(file, layout, len(fields), named, every, (), remarks, questions, found.above)
     names = [*([""] if found.numbered else []), *(_name(field) for field in fields)]
     if layout.foreign and (blank := sum(field.strip(_BLANKS) != field and bool(field.strip()) for field in fields)):
         remarks.append(f"Blanks around {counted(blank, 'name')} of columns were left out.")
@@ -699,17 +695,8 @@ def csv_source(given: Path | bytes, layout: CsvFormat) -> CsvSource:
         # What a release holds has its names; blank ones between them are told of as such.
         places = tuple(range(max(places) + 1))
         unnamed = tuple(range(max(places) + 1, len(names)))
-    return CsvSource(
-        file,
-        layout,
-        len(names),
-        tuple(names[place] for place in places),
-        places,
-        unnamed,
-        remarks,
-        questions,
-        found.above,
-    )
+    kept = tuple(names[place] for place in places)
+    return CsvSource(file, layout, len(names), kept, places, unnamed, remarks, questions, found.above)
 
 
 _FEWEST_BELOW = 4
