@@ -530,7 +530,14 @@ def _ordered_numbers(numbers: NDArray[np.float64], reason: str) -> Judgement:
 
 def _counts_rows(numbers: NDArray[np.float64], values: Values) -> bool:
     count = len(numbers)
-    return count >= 20 and count == values.known and numbers[-1] - numbers[0] == count - 1 and numbers[0] in (0, 1)
+    are_years = 1500 <= numbers[0] and numbers[-1] <= 2200
+    return count >= 20 and count == values.known and numbers[-1] - numbers[0] == count - 1 and (
+        numbers[0] in (0, 1) or (count >= _FEWEST_RUNNING and not are_years)
+    )  # fmt: skip
+
+
+_FEWEST_RUNNING = 100
+"""Numbers that follow each other, from which on they count records whatever the first one is."""
 
 
 _NONE_CODES = (7, 8, 9, 77, 88, 97, 98, 99)

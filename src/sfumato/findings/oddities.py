@@ -184,7 +184,7 @@ def farthest_decide(numbers: NDArray[np.float64], counts: NDArray[np.int64]) -> 
 # Labels that say the same in other words, and labels that a letter parts from a frequent one.
 
 
-_MOST_LABELS = 12
+_MOST_LABELS, _MOST_SPELLINGS = 12, 60
 _FEWEST_LETTERS, _MOST_MISTYPED, _OFTEN = 5, 0.1, 10
 """Letters of a label that may be mistyped, its records beside those of the right one, and how many these are."""
 _MOST_TRIED = 3_000
@@ -192,8 +192,9 @@ _MOST_TRIED = 3_000
 
 def same_words(texts: Sequence[str]) -> int:
     """Count labels that say what another one says: *y* beside *yes*, *male* beside *m*. Distinct labels; cost O(d)."""
-    folded = {folded_label(text) for text in texts}
-    if not 3 <= len(folded) <= _MOST_LABELS:
+    # Of many labels, few could be left by folding them, which takes long.
+    folded = {folded_label(text) for text in texts[: _MOST_SPELLINGS + 1]}
+    if len(texts) > _MOST_SPELLINGS or not 3 <= len(folded) <= _MOST_LABELS:
         return 0
     for pair in (("yes", "no"), ("female", "male")):
         sides = [folded & values_that_mean(side) for side in pair]

@@ -412,9 +412,10 @@ def profile_of(column: pl.Series, reading: ValueReading, declared: Attribute = A
         return plain
     counted_values = column.to_frame("v").group_by("v").agg(pl.len().alias("c")).drop_nulls("v")
     # Whatever the order of the records, values are looked at in one order.
-    counted_values = counted_values.sort(pl.col("v").cast(pl.String), "c")
+    is_text = counted_values["v"].dtype == pl.String or isinstance(counted_values["v"].dtype, (pl.Categorical, pl.Enum))
+    counted_values = counted_values.sort(pl.col("v").cast(pl.String) if is_text else "v", "c")
     values, counts = counted_values["v"], counted_values["c"].cast(pl.Int64).to_numpy()
-    if values.dtype != pl.String and not isinstance(values.dtype, (pl.Categorical, pl.Enum)):
+    if not is_text:
         typed, question, hardly_text = _asked(values.alias(name), declared, reading)
         found = _values(name, typed.values, counts, typed.kind, len(column))
         kind = None if question is not None else typed.kind
@@ -738,17 +739,10 @@ def _word_possible_marks(columns: tuple[str, ...], counts: Counter[str], key: st
     )
 
 
-def _word_far(what: str) -> Callable[[tuple[str, ...], Counter[str], str, str], _Worded]:
-    def word(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
-        cells = counted(counts["records"], "cell")
-        answer = Answer(
-            f"Read such a {what} as missing",
-            _of_columns(columns, f"missing={what.upper()}"),
-            "Attribute(missing=[...])",
-        )
-        return f"{what.capitalize()}s far from all others may stand for a missing value ({cells}).", (answer,)
-
-    return word
+def _word_sentinels(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
+    question = f"Numbers far from all others may stand for a missing value ({counted(counts['records'], 'cell')})."
+    options = _of_columns(columns, "missing=NUMBER")
+    return question, (Answer("Read such a number as missing", options, "Attribute(missing=[...])"),)
 
 
 def _word_outliers(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
@@ -817,6 +811,12 @@ def _word_two_units(columns: tuple[str, ...], counts: Counter[str], key: str, de
     ), ()
 
 
+def _word_days_for_nothing(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
+    question = f"Days far from all others may stand for a missing value ({counted(counts['records'], 'cell')})."
+    options = _of_columns(columns, "missing=TEXT")
+    return question, (Answer("Read such a day as missing", options, "Attribute(missing=[...])"),)
+
+
 _CELLS = {
     "markup": "Tags or entities of HTML stand in {}. They are published as they are.",
     "lost-letters": "Letters were lost, or read in a wrong encoding, in {}. Write the table again.",
@@ -855,7 +855,7 @@ _WORDING: dict[str, Callable[[tuple[str, ...], Counter[str], str, str], _Worded]
     "strays": _word_strays,
     "missing-marks": _word_marks,
     "possible-missing-marks": _word_possible_marks,
-    "sentinels": _word_far("number"),
+    "sentinels": _word_sentinels,
     "outliers": _word_outliers,
     "spellings": _word_spellings,
     "identifier": _word_identity,
@@ -864,7 +864,7 @@ _WORDING: dict[str, Callable[[tuple[str, ...], Counter[str], str, str], _Worded]
     "orders": _word_orders,
     "way": _word_way,
     "two-units": _word_two_units,
-    "days-for-nothing": _word_far("day"),
+    "days-for-nothing": _word_days_for_nothing,
     "same-words": _word_same_words,
     "seconds": _word_seconds,
     **{name: _word_cells(name) for name in _CELLS},

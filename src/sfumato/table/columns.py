@@ -1129,21 +1129,23 @@ def _text_among_types(column: pl.Series, attribute: Attribute, reading: ValueRea
     typed = _parsed(column, Kind.CATEGORICAL, replace(attribute, strays=None), reading)
     if not reading.asks or attribute.hierarchy is not None:
         return typed
-    texts = column.cast(pl.String).unique() if column.dtype != pl.String else column
+    texts = column.cast(pl.String).unique()
     known = parse_texts(texts, Kind.CATEGORICAL, reading.missing, strip=reading.strip).known
     form = attribute.form.over(reading.form)
     if form != PLAIN and way_of(known, form) not in (way_of(known, PLAIN), NumberStyle(Kind.CATEGORICAL)):
         return _parsed(column, None, attribute, reading)
     is_usual = NumberStyle(Kind.DATE).read(known.head(1)).is_not_null().any()
     # A frame that pandas or polars reads from a CSV file has days as text.
-    found = [_ISO] if is_usual and way_of(known, PLAIN).kind is Kind.DATE else [] if is_usual else proposals(known)
+    # Digits alone have no other form, but those of eight may be days.
+    is_bare = is_usual or bool((known.str.contains(_DIGITS) & (known.str.len_bytes() != 8)).all())  # noqa: PLR2004
+    found = [_ISO] if is_usual and way_of(known, PLAIN).kind is Kind.DATE else [] if is_bare else proposals(known)
     if len(found) == 1 and found[0].sure:
         return _proposed(column, found[0], reading)
     if found:
         raise ask(column.name, found)
     if mixed := question_among_days(column.name, known):
         raise mixed
-    stray = strays(known)
+    stray = None if is_bare and not is_usual else strays(known)
     if stray is not None and attribute.strays is None and attribute.kind is None:
         raise _about_strays(column.name, stray, _strangers(column, reading, stray.way))
     if not found and _are_many_numbers(known):
