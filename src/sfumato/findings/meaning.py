@@ -530,7 +530,7 @@ def _ordered_numbers(numbers: NDArray[np.float64], reason: str) -> Judgement:
 
 def _counts_rows(numbers: NDArray[np.float64], values: Values) -> bool:
     count = len(numbers)
-    are_years = 1500 <= numbers[0] and numbers[-1] <= 2200
+    are_years = numbers[0] >= 1500 and numbers[-1] <= 2200
     return count >= 20 and count == values.known and numbers[-1] - numbers[0] == count - 1 and (
         numbers[0] in (0, 1) or (count >= _FEWEST_RUNNING and not are_years)
     )  # fmt: skip

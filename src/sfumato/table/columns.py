@@ -1137,7 +1137,7 @@ def _text_among_types(column: pl.Series, attribute: Attribute, reading: ValueRea
     is_usual = NumberStyle(Kind.DATE).read(known.head(1)).is_not_null().any()
     # A frame that pandas or polars reads from a CSV file has days as text.
     # Digits alone have no other form, but those of eight may be days.
-    is_bare = is_usual or bool((known.str.contains(_DIGITS) & (known.str.len_bytes() != 8)).all())  # noqa: PLR2004
+    is_bare = is_usual or bool((known.str.contains(_DIGITS) & (known.str.len_bytes() != 8)).all())
     found = [_ISO] if is_usual and way_of(known, PLAIN).kind is Kind.DATE else [] if is_bare else proposals(known)
     if len(found) == 1 and found[0].sure:
         return _proposed(column, found[0], reading)
