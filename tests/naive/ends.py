@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
 from fractions import Fraction
-from itertools import count, takewhile
+from itertools import count
 
 MOST_BINS = 4
 DECIMAL_PLACES = {Fraction(1, 10**places) for places in range(16)}
@@ -16,9 +16,8 @@ def rounded_numbers(
 ) -> tuple[Fraction, Fraction]:
     """Return where the interval around ``low .. high`` begins, and what comes after it; `values` are the column."""
     unit = largest_unit(values)
-    place = max(takewhile(lambda power: power <= unit, steps([1])))
     for step in steps() if most == MOST_BINS else steps(CLOSER):
-        if step < 2 * unit or step % place:
+        if step < 2 * unit:
             continue
         first, last = low // step, high // step
         if last - first + 1 <= most:
@@ -32,7 +31,7 @@ def of_few_values(values: Sequence[Fraction]) -> bool:
     return max(values) // finest - min(values) // finest + 1 <= MOST_BINS
 
 
-def steps(digits: Sequence[Fraction | int] = (1, 2, 5)) -> Iterator[Fraction]:
+def steps(digits: Sequence[int] = (1, 2, 5)) -> Iterator[Fraction]:
     for exponent in count(-15):
         for digit in digits:
             yield digit * Fraction(10) ** exponent
@@ -46,11 +45,11 @@ def largest_unit(values: Sequence[Fraction]) -> Fraction:
     return max(step for step in fitting if step in DECIMAL_PLACES)
 
 
-CLOSER = (1, Fraction(3, 2), 2, 3, 5)
+CLOSER = (1, 2, 3, 5)
 """First digits of steps of a declared grid."""
 
 
-def islice_steps(number: int, digits: Sequence[Fraction | int] = (1, 2, 5)) -> list[Fraction]:
+def islice_steps(number: int, digits: Sequence[int] = (1, 2, 5)) -> list[Fraction]:
     walk = steps(digits)
     return [next(walk) for _ in range(number)]
 

@@ -2,7 +2,7 @@
 
 A *grid* is the sequence of bins of one step: numbers in 1, 2 or 5 times a power of ten, dates in days, weeks (from
 Monday), months, quarters, half-years and years. A class is published as the bins that its values lie in, of the finest
-grid on which these are at most four; of a declared grid they are at most two, and steps are closer (1.5 and 3, too).
+grid on which these are at most four; of a declared grid they are at most two, and steps are closer (3, too).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _FINEST = 12
 _DIGITS = 15
 """Significant digits that a float always keeps."""
 _MANTISSAS = (1, 2, 5)
-_STEPS: Mapping[int, Sequence[float]] = {MOST_BINS: _MANTISSAS, DECLARED_BINS: (1, 1.5, 2, 3, 5)}
+_STEPS: Mapping[int, Sequence[int]] = {MOST_BINS: _MANTISSAS, DECLARED_BINS: (1, 2, 3, 5)}
 """First digits of steps, by the most bins of an interval."""
 FIRST_DAY, LAST_DAY = date(1, 1, 1).toordinal() - _EPOCH, date(9999, 12, 31).toordinal() - _EPOCH
 """The days that can be written, counted from 1970-01-01."""
@@ -276,15 +276,15 @@ def _unit(attribute: EncodedAttribute) -> str | tuple[int, int]:
     return (_whole_unit if _whole(attribute) else _fraction_unit)(attribute.numbers)
 
 
-def _decimal(mantissa: int, exponent: int, steps: Sequence[float]) -> Iterator[_Grid]:
-    """Yield the grids whose step is whole, and at least twice the unit ``mantissa · 10 ** exponent``."""
+def _decimal(mantissa: int, exponent: int, steps: Sequence[int]) -> Iterator[_Grid]:
+    """Yield the grids whose step is at least twice the unit ``mantissa · 10 ** exponent``."""
     for decade in count():
         for step in steps:
-            if step * 10**decade >= 2 * mantissa and step * 10**decade % 1 == 0:
+            if step * 10**decade >= 2 * mantissa:
                 yield _decimal_grid(step, exponent + decade)
 
 
-def _decimal_grid(mantissa: float, exponent: int) -> _Grid:
+def _decimal_grid(mantissa: int, exponent: int) -> _Grid:
     # Division by a power of ten is exact to the last digit; multiplication by a fraction is not.
     scale = 10.0 ** abs(exponent)
 
