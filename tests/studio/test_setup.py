@@ -284,6 +284,7 @@ def test_everything_is_there_again_after_the_server_was_killed(tmp_path):
         ({"column": "sick", "what": "kind", "value": "numeric"}, "declared numeric"),
         ({"entry": "99", "column": "age", "what": "role", "value": "sensitive"}, "no such entry"),
         ({"entry": "x", "column": "age", "what": "role", "value": "sensitive"}, "whole number"),
+        ({"column": "age", "what": "weight", "value": "nan"}, "weight: must be a number"),
     ],
 )
 def test_what_cannot_be_set_is_said_in_a_sentence(studio, fields, said):
@@ -291,6 +292,15 @@ def test_what_cannot_be_set_is_said_in_a_sentence(studio, fields, said):
     assert answer.status_code == 422
     assert said in " ".join(answer.json()["problems"])
     assert len(studio.desk.project.history.entries) == 1
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-Infinity", "1e999"])
+def test_what_is_no_finite_number_is_refused(studio, value):
+    studio.post("/setup/promises", what="add", name="t-closeness")
+    answer = studio.post("/setup/promises", **{"what": "model", "place": "0", "option.t": value})
+    assert answer.status_code == 422
+    assert "must be a number" in " ".join(answer.json()["problems"])
+    assert studio.get("/promises").status_code == 200
 
 
 def test_an_imported_policy_is_the_setup(studio):

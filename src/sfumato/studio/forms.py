@@ -5,6 +5,7 @@ What a form sends becomes the plain values of a policy again; whoever leaves a f
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -163,7 +164,7 @@ def _written(value: Any, widget: Widget) -> str:
         return "\n".join(value)
     if widget == "toml":
         return _inline(value) if isinstance(value, Mapping) else tomli_w.dumps({"x": value}).partition("=")[2].strip()
-    return f"{value:g}" if isinstance(value, float) and value == int(value) else str(value)
+    return f"{value:g}" if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _inline(value: Mapping[str, Any]) -> str:
@@ -207,7 +208,7 @@ _WANTED = {
 
 def _read(field: Field, text: str) -> Any:
     if field.widget == "number":
-        return int(text) if field.is_whole else _number(text)
+        return int(text) if field.is_whole else number(text)
     if field.widget == "yes-no":
         return {"yes": True, "no": False}[text] if text in ("yes", "no") else _refuse()
     if field.widget == "choice":
@@ -217,11 +218,13 @@ def _read(field: Field, text: str) -> Any:
     return tomllib.loads(f"x = {text}")["x"] if field.widget == "toml" else text
 
 
-def _number(text: str) -> float | int:
+def number(text: str) -> float | int:
+    """Read a finite number, or raise ValueError."""
     try:
         return int(text)
     except ValueError:
-        return float(text)
+        number = float(text)
+    return number if math.isfinite(number) else _refuse()
 
 
 def _refuse() -> Any:

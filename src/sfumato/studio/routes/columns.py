@@ -18,6 +18,7 @@ from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
 from sfumato.studio.desk import COUNTED_AT_ONCE, MOST_ROWS, Desk, TablePage, ordered
 from sfumato.studio.draft import ACCEPT, DROPPED, KEY_FORM, ROLES, SINGLE, WITH_SETTINGS, Draft
+from sfumato.studio.forms import number
 from sfumato.studio.layout import ENCODINGS, SEPARATORS, Answer, Question, answered, is_text_file, layout_columns, tried
 from sfumato.studio.pages import answering, desk_of, environment, fragment, page, page_entry, reading, text, whole
 from sfumato.studio.project import Project, as_written
@@ -206,7 +207,7 @@ def change_column(request: Request, sent: FormData) -> str:
         if what == "kind":
             return draft.with_setting(column, "kind", value or None)
         if what == "weight":
-            return draft.with_setting(column, "weight", float(value) if value not in ("", "1") else None)
+            return draft.with_setting(column, "weight", _weight(value))
         if what == KEY_FORM:
             return draft.with_setting(column, KEY_FORM, value or None)
         if what == "unsay" and value in TAKEN_BACK:
@@ -221,6 +222,13 @@ def change_column(request: Request, sent: FormData) -> str:
         desk.table.typed(column, value)  # type: ignore[arg-type]
     _, branches = desk.change(page_entry(sent), changed)
     return BRANCHED if branches else ""
+
+
+def _weight(value: str) -> float | None:
+    try:
+        return float(number(value)) if value not in ("", "1") else None
+    except ValueError:
+        raise InputError("weight: must be a number") from None
 
 
 def change_columns(request: Request, sent: FormData) -> str:
