@@ -208,7 +208,7 @@ _WANTED = {
 
 def _read(field: Field, text: str) -> Any:
     if field.widget == "number":
-        return int(text) if field.is_whole else number(text)
+        return int(text) if field.is_whole else finite_number(text)
     if field.widget == "yes-no":
         return {"yes": True, "no": False}[text] if text in ("yes", "no") else _refuse()
     if field.widget == "choice":
@@ -218,7 +218,7 @@ def _read(field: Field, text: str) -> Any:
     return tomllib.loads(f"x = {text}")["x"] if field.widget == "toml" else text
 
 
-def number(text: str) -> float | int:
+def finite_number(text: str) -> float | int:
     """Read a finite number, or raise ValueError."""
     try:
         return int(text)

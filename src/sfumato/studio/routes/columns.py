@@ -18,7 +18,7 @@ from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
 from sfumato.studio.desk import COUNTED_AT_ONCE, MOST_ROWS, Desk, TablePage, ordered
 from sfumato.studio.draft import ACCEPT, DROPPED, KEY_FORM, ROLES, SINGLE, WITH_SETTINGS, Draft
-from sfumato.studio.forms import number
+from sfumato.studio.forms import finite_number
 from sfumato.studio.layout import ENCODINGS, SEPARATORS, Answer, Question, answered, is_text_file, layout_columns, tried
 from sfumato.studio.pages import answering, desk_of, environment, fragment, page, page_entry, reading, text, whole
 from sfumato.studio.project import Project, as_written
@@ -226,7 +226,7 @@ def change_column(request: Request, sent: FormData) -> str:
 
 def _weight(value: str) -> float | None:
     try:
-        return float(number(value)) if value not in ("", "1") else None
+        return float(finite_number(value)) if value not in ("", "1") else None
     except ValueError:
         raise InputError("weight: must be a number") from None
 
