@@ -25,10 +25,8 @@ from typing import Any
 
 
 def _homes() -> dict[str, str]:
-    """Return the module that each public name lives in, from the stub beside this file: one import a line.
-
-    Of a name that is a module itself it is this package. Names of the last version stand in the one line with a star.
-    """
+    """Return the module that each public name lives in, from the stub beside this file: one import a line."""
+    # Of a name that is a module itself it is this package. Names of the last version stand in the one line with a star.
     lines = Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8").splitlines()
     return {words[3]: words[1] for words in map(str.split, lines) if words[:1] == ["from"] and words[3] != "*"}
 

@@ -450,10 +450,8 @@ def dealt_buckets(sorted_records: SortedRecords, count: int) -> BucketAssignment
 
 
 def _merged_buckets(distinct: BucketAssignment, count: int) -> BucketAssignment:
-    """Merge buckets of different values into `count` by putting one into each in turn.
-
-    Where all of them keep shares of at most 1/l, so do the merged ones, however little room the table leaves.
-    """
+    """Merge buckets of different values into `count` by putting one into each in turn."""
+    # Where all of them keep shares of at most 1/l, so do the merged ones, however little room the table leaves.
     return BucketAssignment(
         distinct.bucket_of % np.int32(count), count, distinct.joined, dealt=True, parts=distinct.parts
     )

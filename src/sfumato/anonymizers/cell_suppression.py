@@ -602,10 +602,8 @@ class _StarringProblem:
 
 
 def _chosen_patterns(counts: NDArray[np.int32], distinct: DistinctRows, seed: int | None) -> _Chosen:
-    """Give every record a pattern as `counts`, int32 (m, p), say; which of equal records get which is chance.
-
-    The order of the input must not show in who is starred. Cost O(n log n + m p).
-    """
+    """Give every record a pattern as `counts`, int32 (m, p), say; which of equal records get which is chance."""
+    # The order of the input must not show in who is starred. Cost O(n log n + m p).
     height = len(distinct.record_of)
     order = permutation(height, seed)
     order = order[np.argsort(distinct.record_of[order], kind="stable")]

@@ -107,10 +107,8 @@ def _verify_page(page: Path, key: Path | None, revocations: Path | None, *, as_j
 
 
 def _refuse_audit_of_series(release: str) -> None:
-    """Say that the ledger of a series does what the audit file of one release does.
-
-    Raises ``PolicyError`` when the release is one of a series.
-    """
+    """Say that the ledger of a series does what the audit file of one release does."""
+    # Raises ``PolicyError`` when the release is one of a series.
     from sfumato.release.verify import mark_of
     from sfumato.series.description import SeriesPlace
     from sfumato.table.databases.address import is_database

@@ -130,10 +130,8 @@ def _classes_of(table: Table) -> Keys:
 
 
 def _statistics_of_classes(table: Table, classes: Keys) -> ClassStatistics:
-    """Count the records of each class and those that have each sensitive value; people, where the table names them.
-
-    Every figure of a check but the record counts follows from what this returns.
-    """
+    """Count the records of each class and those that have each sensitive value; people, where the table names them."""
+    # Every figure of a check but the record counts follows from what this returns.
     encoded = encode(private_part(table), order="name") if table.schema.sensitive else None
     codes = np.empty((classes.height, 0), dtype=np.uint8) if encoded is None else encoded.codes
     attributes = () if encoded is None else encoded.attributes

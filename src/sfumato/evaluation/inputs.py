@@ -126,10 +126,8 @@ def hold_out(
 
 
 def _most_frequent(owner: NDArray[np.integer], codes: NDArray[np.integer], count: int) -> NDArray[np.int64]:
-    """Return the code that most entries of each owner have, the lowest of equals; int64 (count,).
-
-    owner : integers (n,), 0 .. count-1, each at least once. codes : integers (n,), 0 or above.
-    """
+    """Return the code that most entries of each owner have, the lowest of equals; int64 (count,)."""
+    # owner : integers (n,), 0 .. count-1, each at least once. codes : integers (n,), 0 or above.
     width = int(codes.max()) + 1
     cells, held = np.unique(owner.astype(np.int64) * width + codes, return_counts=True)
     first = np.lexsort((cells, -held, cells // width))

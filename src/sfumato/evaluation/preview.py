@@ -248,10 +248,8 @@ class Preview:
 
 
 def _tabulated(columns: Sequence[_Codes], most: int) -> _Codes | None:
-    """Give each combination of values its place among all that could be; None where these are more than `most`.
-
-    It takes no hashing, and no compiled kernel: half of the memory that a server needs for a million records.
-    """
+    """Give each combination of values its place among all that could be; None where these are more than `most`."""
+    # It takes no hashing, and no compiled kernel: half of the memory that a server needs for a million records.
     joined, size = columns[0]
     for codes, width in columns[1:]:
         if size * width > most:

@@ -308,10 +308,8 @@ def promises_content(verification: Verification, known: Mapping[str, str]) -> li
 
 
 def _risks(subject: ReportedRelease) -> dict[str, Any] | None:
-    """Measure risk before and after, for kinds of release whose records can be grouped by their published values.
-
-    None where people have several records: what is counted here are records.
-    """
+    """Measure risk before and after, for kinds of release whose records can be grouped by their published values."""
+    # None where people have several records: what is counted here are records.
     if subject.description.people is not None:
         return None
     found: dict[str, Any] = {}
@@ -337,10 +335,8 @@ def _risks(subject: ReportedRelease) -> dict[str, Any] | None:
 
 
 def _at_both_ends(policy: Policy | None, table: Any, records: int, **more: Any) -> dict[str, Any]:
-    """Return the journalist's risk at both ends of the population that the policy states; nothing where none is.
-
-    Nor where a column says who people are: what would be compared with so many people are records.
-    """
+    """Return the journalist's risk at both ends of the population that the policy states; nothing where none is."""
+    # Nor where a column says who people are: what would be compared with so many people are records.
     stated = policy.context.population if policy and policy.context else None
     if policy is None or stated is None or policy.columns.person is not None or not records:
         return {}
@@ -794,10 +790,8 @@ def _purpose_figures(subject: ReportedRelease, utility: Mapping[str, Any] | None
 def _repeated_key(
     original: Table | None, published: Published, description: Description, policy: PublishedPolicy
 ) -> dict[str, Any]:
-    """Say that a column repeats, and how few people classes have by it; nothing where none does.
-
-    Classes are counted if their labels and sizes leave no doubt which records of the original they hold.
-    """
+    """Say that a column repeats, and how few people classes have by it; nothing where none does."""
+    # Classes are counted if their labels and sizes leave no doubt which records of the original they hold.
     repeated = None if original is None else original.repeated
     if original is None or repeated is None:
         return {}

@@ -366,10 +366,8 @@ class _Told:
 
 
 def _few(group_of: NDArray[np.int64], who: _People, least: int) -> NDArray[np.bool_]:
-    """Tell of each record whether fewer people than `least` have records in its group; −1 is no group.
-
-    Where every record is another person, the sizes of groups say it.
-    """
+    """Tell of each record whether fewer people than `least` have records in its group; −1 is no group."""
+    # Where every record is another person, the sizes of groups say it.
     known = group_of >= 0
     if who is None or not known.any():
         return np.zeros(len(group_of), dtype=np.bool_)
@@ -385,10 +383,8 @@ def _found(
     told: tuple[NDArray[np.bool_], NDArray[np.bool_]],
     who: _People,
 ) -> Iterator[tuple[str, int, str]]:
-    """Yield what some publications tell that fewer do not, and note whom in `known`.
-
-    `told`: bool (2, n) twice, of whom fewer publications tell by value and by being apart; and all so far.
-    """
+    """Yield what some publications tell that fewer do not, and note whom in `known`."""
+    # `told`: bool (2, n) twice, of whom fewer publications tell by value and by being apart; and all so far.
     before, known = told
     names = f"{', '.join(one.name for one in some[:-1])} and {some[-1].name}"
     new = _intersected(some) & ~before[0]
@@ -414,10 +410,8 @@ def _people(count: int) -> str:
 
 
 def _intersected(some: Sequence[_Told]) -> NDArray[np.bool_]:
-    """Tell of each person whether all leave one value, which is theirs.
-
-    Where they are not about the same people, the own values of many are not left open by one of them.
-    """
+    """Tell of each person whether all leave one value, which is theirs."""
+    # Where they are not about the same people, the own values of many are not left open by one of them.
     there = np.logical_and.reduce([one.is_open.any(axis=1) for one in some])
     is_right: NDArray[np.bool_] = np.logical_and.reduce([one.is_right for one in some])
     if not there.any() or is_right[there].mean() < 1 - _STRAY:
@@ -493,10 +487,8 @@ def _homes(outer: _Groups, inner: _Groups) -> NDArray[np.int64]:
 
 
 def _left_over(outer: _Groups, inner: Sequence[Sequence[_Groups]], least: int, who: _People) -> NDArray[np.bool_]:
-    """Tell of each person whether groups inside hers, taken away, leave few people or people who are all alike.
-
-    `inner`: the groups of each other publication; one of them is taken away from what the one before leaves.
-    """
+    """Tell of each person whether groups inside hers, taken away, leave few people or people who are all alike."""
+    # `inner`: the groups of each other publication; one of them is taken away from what the one before leaves.
     told = np.zeros(len(outer.group_of), dtype=np.bool_)
     values = list(dict.fromkeys([*outer.values, *(value for some in inner for one in some for value in one.values)]))
     for some in product(*inner):

@@ -99,10 +99,8 @@ _UNITS = re.compile(
 
 
 def _by_numbers(labels: Sequence[str], words: Sequence[str]) -> list[float] | None:
-    """Rank labels by the numbers in them; they must share their other words, and their intervals must not overlap.
-
-    Bare numbers count only beside a unit: ``A11`` and ``V02`` are codes, ``2 hrs`` and ``level 3`` are steps.
-    """
+    """Rank labels by the numbers in them; they must share their other words, and their intervals must not overlap."""
+    # Bare numbers count only beside a unit: ``A11`` and ``V02`` are codes, ``2 hrs`` and ``level 3`` are steps.
     ends = {place: _end_word(words[place]) for place, label in enumerate(labels) if not re.search(r"\d", label)}
     if len(ends) > 2 or None in ends.values() or len(set(ends.values())) < len(ends):
         return None

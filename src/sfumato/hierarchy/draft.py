@@ -205,10 +205,8 @@ _COUNTRY = r"countr|nation|citizen|land$|pays|pais|paese|staat|origin|birthplace
 
 
 def _of_countries(texts: pl.Series) -> HierarchySpecification | None:
-    """Return the regions of the world over countries, by code or by English name.
-
-    Codes of two letters, and of the numbers of M49, only where the column's name says so.
-    """
+    """Return the regions of the world over countries, by code or by English name."""
+    # Codes of two letters, and of the numbers of M49, only where the column's name says so.
     if len(texts) > _MOST_COUNTRIES:
         return None
     named = re.search(_COUNTRY, texts.name.lower()) is not None

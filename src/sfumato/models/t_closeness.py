@@ -20,10 +20,8 @@ from sfumato.table.schema import is_measured
 
 
 def _equal_distance(counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the distance when any two values are equally far apart: ``½ Σ |p - q|``; float64 (c,).
-
-    All differences sum to zero: half is the sum of the positive ones, which only a class's values can be. Cost O(z).
-    """
+    """Return the distance when any two values are equally far apart: ``½ Σ |p - q|``; float64 (c,)."""
+    # All differences sum to zero: half is the sum of the positive ones, which only a class's values can be. Cost O(z).
     total = counts.totals.sum()
     own = sizes[class_of_pairs(counts)]
     above = np.maximum(counts.counts * total - counts.totals[counts.values] * own, 0)

@@ -189,10 +189,8 @@ def _spread(gains: Sequence[float]) -> str:
 
 
 def _hides_membership(results: pl.DataFrame) -> Claim:
-    """Judge by a played attack: how often somebody in the table is told from somebody who is not.
-
-    It is open where the intervals of both methods meet at some l in some draw.
-    """
+    """Judge by a played attack: how often somebody in the table is told from somebody who is not."""
+    # It is open where the intervals of both methods meet at some l in some draw.
     played = results.drop_nulls("member_auc")
     sliced, bucketized = (played.filter(pl.col("method") == method) for method in (_SLICING, _BUCKETIZATION))
     pairs = sliced.join(bucketized, on=["draw", "l"], suffix="_other")

@@ -422,10 +422,8 @@ _NAMES = re.compile(r"^(?P<names>\w+(?:, \w+)*)(?: : .*)?$")
 
 
 def _helpful(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a JSON Schema in which every property has a ``description`` and an ``x-group``.
-
-    Descriptions are moved from the docstring of a part to its properties; what the part does stays with it.
-    """
+    """Return a JSON Schema in which every property has a ``description`` and an ``x-group``."""
+    # Descriptions are moved from the docstring of a part to its properties; what the part does stays with it.
     whole = {**schema, **_part(schema)}
     if "$defs" in schema:
         whole["$defs"] = {name: _part(part) for name, part in schema["$defs"].items()}

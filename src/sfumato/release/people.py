@@ -258,10 +258,8 @@ class _Withdrawal:
         return np.bincount(numbers[records], minlength=int(numbers.max()) + 1) > 0
 
     def _in_breaking(self, partition: Partition, *, stars: bool) -> NDArray[np.bool_]:
-        """Tell which records lie in classes that break a model; with `stars`, those of suppressed people as well.
-
-        Of a bound on one person's share those with most records must go, and the others may stay.
-        """
+        """Tell which records lie in classes that break a model; with `stars`, those of suppressed people as well."""
+        # Of a bound on one person's share those with most records must go, and the others may stay.
         shown = self.starred and bool((partition.class_of < 0).any())
         class_of, count = partition.class_of + np.int32(shown), partition.count + shown
         if not count:

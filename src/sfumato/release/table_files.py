@@ -54,10 +54,8 @@ def write_tables(
 
 
 def _as_numbers(table: pl.DataFrame, numbers: Mapping[str, Kind], format: Format) -> Iterator[pl.Series]:
-    """Return the columns whose labels are all single numbers or dates, as these; with a ``*`` they are of objects.
-
-    Parquet has one type a column: one with a ``*`` stays text there, as dates with one do everywhere.
-    """
+    """Return the columns whose labels are all single numbers or dates, as these; with a ``*`` they are of objects."""
+    # Parquet has one type a column: one with a ``*`` stays text there, as dates with one do everywhere.
     for name, kind in numbers.items():
         texts = table[name].cast(pl.String)
         starred = texts.eq(STAR).fill_null(False)

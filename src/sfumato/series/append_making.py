@@ -122,10 +122,8 @@ def written_rows(older: ReadRelease, format: Format) -> pl.DataFrame:
 
 
 def _rules_met(batch: Batch) -> tuple[Policy, tuple[str, ...]]:
-    """Return the policy without the rules of wishes that are about nobody of a batch, and a note on each of them.
-
-    In a first release such a rule is refused, as it may be misspelt; in a later one nobody may have come.
-    """
+    """Return the policy without the rules of wishes that are about nobody of a batch, and a note on each of them."""
+    # In a first release such a rule is refused, as it may be misspelt; in a later one nobody may have come.
     names = batch.table.frame.columns
     idle = [wish for wish in batch.policy.wishes if wish.column in names and not meant_by(wish, batch.table).any()]
     kept = tuple(wish for wish in batch.policy.wishes if wish not in idle)

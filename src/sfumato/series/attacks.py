@@ -450,10 +450,8 @@ def _known(
     person: PersonKey,
     key_form: str | None,
 ) -> _Known:
-    """Find the classes that cover each person, with which the months in which people came must fit, too.
-
-    `person` is the column of people who may have several records; None: everybody has one.
-    """
+    """Find the classes that cover each person, with which the months in which people came must fit, too."""
+    # `person` is the column of people who may have several records; None: everybody has one.
     names = releases[0].labels.columns
     asked = [*names, *key_columns(person)]
     tables = [read_people(path, names, reading, person) for path in originals]

@@ -173,10 +173,8 @@ def _beside(recounting: _Recounting, number: int) -> Check:
 
 
 def _newer_broken(recounting: _Recounting, number: int, nobody_stays: Marks, nobody_comes: Marks) -> int:
-    """Count the newer classes that leave too little to somebody who is certainly in them.
-
-    `nobody_stays`, `nobody_comes`: whoever was in the older release, or was not, is left too little in the class.
-    """
+    """Count the newer classes that leave too little to somebody who is certainly in them."""
+    # `nobody_stays`, `nobody_comes`: whoever was in the older release, or was not, is left too little in the class.
     if not recounting.exact_months:
         return int((nobody_stays & nobody_comes).sum())
     first, last = recounting.releases[-1].boxes.low[:, -1], recounting.releases[-1].boxes.high[:, -1]

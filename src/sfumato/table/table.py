@@ -87,10 +87,8 @@ def repeated_key(
 
 
 def _numbered(column: pl.Series) -> NDArray[np.int32]:
-    """Give every value a number, int32 (n,), and every missing value one of its own.
-
-    Texts without gaps get those of private categories: putting them in order would take longest.
-    """
+    """Give every value a number, int32 (n,), and every missing value one of its own."""
+    # Texts without gaps get those of private categories: putting them in order would take longest.
     if column.dtype != pl.String or column.null_count():
         return number_people(column)
     return column.cast(private_categorical()).to_physical().to_numpy().astype(np.int32)

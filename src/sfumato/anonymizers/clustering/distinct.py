@@ -311,10 +311,8 @@ def _places(attribute: EncodedAttribute, codes: NDArray[np.int64]) -> NDArray[np
 def _by_ranks(
     table: EncodedTable, occurring: Sequence[NDArray[np.int64]], loss: ClassLoss, share: float
 ) -> NDArray[np.float64]:
-    """Move places of numbers by a share towards their ranks, 0 to the attribute's weight; equal ones share one.
-
-    A range is then charged for the records that it may stand for, too: counts are asked of these.
-    """
+    """Move places of numbers by a share towards their ranks, 0 to the attribute's weight; equal ones share one."""
+    # A range is then charged for the records that it may stand for, too: counts are asked of these.
     places = loss.places.copy()
     for column, codes in enumerate(occurring):
         known = codes < table.attributes[column].size

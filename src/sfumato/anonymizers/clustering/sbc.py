@@ -197,10 +197,8 @@ def _in_rows(start: FeasibleProblem, laid: _SimilarityTable, class_at: NDArray[n
 def _repaired(
     start: FeasibleProblem, choices: Sequence[NDArray[np.int32]], count: int, notes: tuple[str, ...]
 ) -> Partition:
-    """Return the first choice that needs no merging of classes, or else the last one after it.
-
-    Records without a class join the one that loses least and still satisfies the models.
-    """
+    """Return the first choice that needs no merging of classes, or else the last one after it."""
+    # Records without a class join the one that loses least and still satisfies the models.
     records = collapse_records(start, DISTANCES["ncp"])
     for class_of in choices:
         completed, remaining = records.completed(class_of[records.rows], count)

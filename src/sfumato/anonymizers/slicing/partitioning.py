@@ -257,10 +257,8 @@ class _BucketCutting:
         )
 
     def _join_unsettled(self, order: NDArray[np.int64], starts: NDArray[np.bool_], halves: NDArray[np.int64]) -> None:
-        """Undo cuts until every model holds for everybody who may be in a bucket, counted afresh.
-
-        halves : int64 (2 · cuts, 2), both halves of a cut one after the other. It ends: one bucket keeps the models.
-        """
+        """Undo cuts until every model holds for everybody who may be in a bucket, counted afresh."""
+        # halves : int64 (2 · cuts, 2), both halves of a cut one after the other. It ends: one bucket keeps the models.
         first, second = halves[::2], halves[1::2]
         cut_of = {(low, high): place // 2 for place, (low, high) in enumerate(halves.tolist())}
         while len(unsettled := self._unsettled(_bucket_of(order, starts), int(starts.sum()))):
@@ -328,10 +326,8 @@ def cut_space(table: EncodedTable, layout: SliceLayout, columns: Columns, split:
 
 
 def _strata(table: EncodedTable, layout: SliceLayout) -> NDArray[np.int32]:
-    """Give records strata by all that must be spread evenly, then by ever less; the last level is one stratum.
-
-    Most values of a number may be rare: neighbouring ones are then taken together, twice as many on each level.
-    """
+    """Give records strata by all that must be spread evenly, then by ever less; the last level is one stratum."""
+    # Most values of a number may be rare: neighbouring ones are then taken together, twice as many on each level.
     arrays = layout.arrays
     homes = sorted({int(home) for home in arrays.homes if home >= 0})
     keys = [*arrays.values.T, *(arrays.parts[:, home] for home in homes)]

@@ -239,10 +239,8 @@ class _RecodedColumns:
 
 
 def _generalize_columns(problem: Problem, columns: Columns, k: int) -> _RecodedColumns:
-    """Generalize the quasi-identifying values of every column in which some occur less than `k` times, by Mondrian.
-
-    Whoever knows a value that occurs once in its column knows the bucket, and that the person is in the table.
-    """
+    """Generalize the quasi-identifying values of every column in which some occur less than `k` times, by Mondrian."""
+    # Whoever knows a value that occurs once in its column knows the bucket, and that the person is in the table.
     recoded = _RecodedColumns({}, {})
     place_of = {attribute.name: place for place, attribute in enumerate(problem.table.attributes)}
     for column, names in enumerate(columns):

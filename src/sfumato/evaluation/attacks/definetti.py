@@ -668,10 +668,8 @@ def _tables(
 
 
 def _left_out(table: NDArray[np.float64], place: NDArray[np.int64], chance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the log chance of each entry's value given its sensitive value, learnt from all other rows.
-
-    It is drawn towards the value's share of all rows, with the weight of one row.
-    """
+    """Return the log chance of each entry's value given its sensitive value, learnt from all other rows."""
+    # It is drawn towards the value's share of all rows, with the weight of one row.
     values = table.shape[1]
     held, total = table.sum(axis=1), table.sum(axis=0)
     overall = ((held + 1) / (held.sum() + len(held)))[place // values]

@@ -194,10 +194,8 @@ def _hits(
     counted_classes: NDArray[np.bool_],
     guesses: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Weigh people in classes that count, and those guessed correctly in either way; float64 (3, people).
-
-    A person who fits several classes counts in each with its share of the records.
-    """
+    """Weigh people in classes that count, and those guessed correctly in either way; float64 (3, people)."""
+    # A person who fits several classes counts in each with its share of the records.
     vectors, vector_of = distinct_rows(placement.codes[people])
     weights = np.zeros((3, len(vectors)))
     for vector, owner, share in pair_with_classes(placement, vectors):
@@ -239,10 +237,8 @@ def _quasi(table: Table) -> pl.DataFrame:
 def _guesses(
     placement: Placement, column: int, usual: NDArray[np.float64], belief: _Belief | None, *, ends: bool
 ) -> NDArray[np.int64]:
-    """Guess the value of every record of each class, int64 (2, c): with the form of the cell, and without.
-
-    It is `UNKNOWN` if nothing was generalized, or if no value inside is known.
-    """
+    """Guess the value of every record of each class, int64 (2, c): with the form of the cell, and without."""
+    # It is `UNKNOWN` if nothing was generalized, or if no value inside is known.
     guesses = np.full((2, len(placement.publication.sizes)), UNKNOWN, dtype=np.int64)
     for classes, low, high, records in _cells(placement, column):
         inside = usual[low : high + 1].copy()
@@ -259,10 +255,8 @@ def _guesses(
 
 
 def _cells(placement: Placement, column: int) -> Iterator[tuple[NDArray[np.int64], int, int, int]]:
-    """Yield classes that publish the same value of an attribute and have the same size, with both ends and the size.
-
-    Only cells over several values that form one run of codes; ``*`` over missing values says nothing about them.
-    """
+    """Yield classes that publish the same value of an attribute and have the same size, with both ends and the size."""
+    # Only cells over several values that form one run of codes; ``*`` over missing values says nothing about them.
     publication, size = placement.publication, placement.known[column].attribute.size
     labels, runs = publication.label_of[:, column], publication.runs
     if not len(publication.low):
@@ -451,10 +445,8 @@ def _with_end(mass: _Shares, end: float, count: int) -> tuple[_Shares, _Shares]:
 
 
 def _spread(shares: _Shares, inside: _Shares, expected: _Shares) -> _Shares:
-    """Spread expected records below each middle value over the values between the end and it, by their shares.
-
-    inside : float64 (w,), the joint share of these values. Cost O(w).
-    """
+    """Spread expected records below each middle value over the values between the end and it, by their shares."""
+    # inside : float64 (w,), the joint share of these values. Cost O(w).
     rate = np.divide(expected, inside, out=np.zeros(len(shares)), where=inside > 1e-15)
     # A value takes part in the rate of every middle value above it.
     beyond = np.concatenate([np.cumsum(rate[::-1])[::-1][1:], [0.0]])

@@ -212,10 +212,8 @@ def _so_many(known: Sequence[RegisterAttribute], owner: NDArray[np.int64]) -> ND
 
 
 def _nearest_of_records(published: pl.DataFrame, victims: Victims, reading: LinkReading, threads: int) -> Links:
-    """Take for each person the known record that is nearest to a published one, among these with fewest candidates.
-
-    One of the candidates is theirs if it agrees with any record of theirs.
-    """
+    """Take for each person the known record that is nearest to a published one, among these with fewest candidates."""
+    # One of the candidates is theirs if it agrees with any record of theirs.
     asked, count = pair_keys(victims, reading.own), len(victims.owner)
     record, entry = join_entries(victims.owner, asked.person, victims.people)
     candidates, alike, distances = _nearest(

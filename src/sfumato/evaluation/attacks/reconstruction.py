@@ -220,10 +220,8 @@ def _possible_tables(
     values: Sequence[str | None],
     most: int,
 ) -> _PossibleTables | None:
-    """Set up the program; None if it has more than `most` variables, without rows that a piece does not show.
-
-    Each vector of a piece in each bucket is a constraint: as many people as records.
-    """
+    """Set up the program; None if it has more than `most` variables, without rows that a piece does not show."""
+    # Each vector of a piece in each bucket is a constraint: as many people as records.
     codes = [number_alike(people[name], people[name])[0] for name in names]
     group_of, count = group_records(np.column_stack(codes).astype(np.uint32))
     one_of = people[first_records(group_of, count).tolist()]

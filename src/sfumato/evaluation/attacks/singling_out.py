@@ -507,10 +507,8 @@ _Sides = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def _sides(codes: NDArray[np.int64], attribute: EncodedAttribute, *, rounded: bool) -> _Sides:
-    """Return what of an interval surely has records: its two ends, or the values of its outer bins, if they differ.
-
-    A ``*`` over missing values tells of none that can be asked for.
-    """
+    """Return what of an interval surely has records: its two ends, or the values of its outer bins, if they differ."""
+    # A ``*`` over missing values tells of none that can be asked for.
     numbers = attribute.numbers
     if codes[-1] >= attribute.size:
         return codes[:0], codes[:0]

@@ -670,10 +670,8 @@ def _fitted(columns: Floats, outcomes: Floats, weights: Floats) -> tuple[list[Es
 
 
 def _independent(columns: Floats) -> tuple[list[int], Floats]:
-    """Return which columns do not follow from those before them, and an orthonormal basis of them.
-
-    They are taken in their order, so that what is left out does not depend on rounding.
-    """
+    """Return which columns do not follow from those before them, and an orthonormal basis of them."""
+    # They are taken in their order, so that what is left out does not depend on rounding.
     kept: list[int] = []
     basis = np.empty((len(columns), 0))
     for place, column in enumerate(columns.T):

@@ -217,10 +217,8 @@ def expected_by_label(joint: Joint, factors: Mapping[str, _Factor], name: str) -
 
 
 def _row_sums(joint: Joint, place: int, factors: Mapping[str, _Factor], without: int | None = None) -> Floats:
-    """Return the expected sum of the product of all factors over the records behind each row of a part.
-
-    Factors owned by the child `without`, and by the parts below it, are left out.
-    """
+    """Return the expected sum of the product of all factors over the records behind each row of a part."""
+    # Factors owned by the child `without`, and by the parts below it, are left out.
     part, link = joint.parts[place], joint.links[place]
     values = _row_values(joint, place, factors, without)
     if link is None:
@@ -271,10 +269,8 @@ def _row_values(joint: Joint, place: int, factors: Mapping[str, _Factor], withou
 
 
 def _conditions(joint: Joint, place: int, link: _Link, factors: Mapping[str, _Factor]) -> Floats:
-    """Return the records behind each row that satisfy predicates of other parts that the link does not carry.
-
-    Other parts of the tree already count these predicates; here they are conditions.
-    """
+    """Return the records behind each row that satisfy predicates of other parts that the link does not carry."""
+    # Other parts of the tree already count these predicates; here they are conditions.
     part = joint.parts[place]
     weights = part.counts
     for name in part.label_of:

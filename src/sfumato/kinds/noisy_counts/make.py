@@ -581,10 +581,8 @@ class _Drawing:
         return chosen
 
     def _score(self, pair: _Names, noisy: Mapping[_Names, _Counts], total: float, scale: float) -> int:
-        """Return by how many records a pair differs from independence, less what noise alone would make of it.
-
-        One record changes one count by 1, and so the score by at most 1: what is compared with was drawn with noise.
-        """
+        """Return by how many records a pair differs from independence, less what noise alone would make of it."""
+        # One record changes one count by 1, and so the score by at most 1: what is compared with was drawn with noise.
         one, other = (np.maximum(noisy[name,], 0) for name in pair)
         sums = float(one.sum()) * float(other.sum())
         expected = np.rint(np.outer(one, other) * (total / sums if sums else 0.0)).astype(np.int64)

@@ -393,10 +393,8 @@ def _speeds(
     one: NDArray[np.float64], one_times: tuple[NDArray[np.float64], NDArray[np.float64]],
     other: NDArray[np.float64], other_times: tuple[NDArray[np.float64], NDArray[np.float64]],
 ) -> NDArray[np.float64]:  # fmt: skip
-    """Return the least speed from each cell and time to each other, in degrees an hour.
-
-    Larger cells and longer times never give a higher one: nearest sides, and the longest time between.
-    """
+    """Return the least speed from each cell and time to each other, in degrees an hour."""
+    # Larger cells and longer times never give a higher one: nearest sides, and the longest time between.
     centres = [each[:, :2] + each[:, 2:] / 2 for each in (one, other)]
     apart = np.abs(centres[0][:, None, :] - centres[1][None, :, :])
     apart[:, :, 1] = np.minimum(apart[:, :, 1], 360 - apart[:, :, 1])

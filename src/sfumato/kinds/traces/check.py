@@ -227,10 +227,8 @@ def _promise_of(model: TracePrivacy, published: PublishedTraces, population: Tra
 
 
 def _found_among(published: PublishedTraces, model: TracePrivacy, population: Traces) -> tuple[int, int, int]:
-    """Count people of a population for every combination that some published trace has.
-
-    Returns the fewest, how many combinations fewer than K have, and how many fewer people have than traces.
-    """
+    """Count people of a population for every combination that some published trace has."""
+    # Returns the fewest, how many combinations fewer than K have, and how many fewer people have than traces.
     if wrong := unfitting_population(population, published.zone, published.height):
         raise wrong
     places, times = (sorted({*labels}) for labels in zip(*published.doublets, strict=True))

@@ -149,10 +149,8 @@ def judged_in_parts(models: Sequence[PrivacyModel], parts: Iterable[ClassStatist
 
 
 def _deciding(model: PrivacyModel, part: ClassStatistics) -> ClassStatistics:
-    """Return the classes of a part that reach what all of them achieve together, one for each figure; else all.
-
-    Ends: the classes at hand become half as many.
-    """
+    """Return the classes of a part that reach what all of them achieve together, one for each figure; else all."""
+    # Ends: the classes at hand become half as many.
     wanted, found = list(model.achieved(part)), list[ClassStatistics]()
     for place, figure in enumerate(wanted):
         own = part

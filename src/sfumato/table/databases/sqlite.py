@@ -140,10 +140,8 @@ class SqliteSession:
         self.cursor.execute(f"DROP VIEW temp.{_VIEW}")
 
     def _declared(self, types: Mapping[str, str], frames: Iterable[pl.DataFrame]) -> dict[str, pl.DataType]:
-        """Return the types that SQLite does not have: booleans, where 0 and 1 are declared such, and dates.
-
-        Of `frames` as many are looked at as decide.
-        """
+        """Return the types that SQLite does not have: booleans, where 0 and 1 are declared such, and dates."""
+        # Of `frames` as many are looked at as decide.
         declared = {name: kind for _, name, kind, *_ in self._rows(f"PRAGMA temp.table_info({_VIEW})")}
         found: dict[str, pl.DataType] = {}
         for name, kind in types.items():

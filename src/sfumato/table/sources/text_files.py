@@ -369,10 +369,8 @@ def _checked(rows: Iterator[list[str]], faults: _Faults, skipped: int) -> Iterat
 
 
 def _filled(rows: Iterator[list[str]], width: int, dropped: list[int] | None, has_names: bool) -> Iterator[list[str]]:
-    """Drop blank lines, and rows without a value or with the names again, where they are counted.
-
-    In a single column, blank lines are missing values.
-    """
+    """Drop blank lines, and rows without a value or with the names again, where they are counted."""
+    # In a single column, blank lines are missing values.
     blank, names = 0, list[str]()
     for number, fields in enumerate(rows):
         if not fields:
