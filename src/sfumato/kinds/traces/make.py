@@ -38,7 +38,7 @@ from sfumato.kinds.traces.population import (
     unfitting_population,
 )
 from sfumato.kinds.traces.release import TraceRelease
-from sfumato.kinds.traces.traces import TracePrivacy, Traces, order_traces, rows_of
+from sfumato.kinds.traces.traces import TracePrivacy, Traces, order_traces, points_of_people
 from sfumato.numbers import counted, percent
 from sfumato.options import Limit, Seed, check_arguments
 from sfumato.progress import Progress, shown
@@ -745,7 +745,7 @@ def _published(traces: Traces, choice: TraceChoice, seed: int | None) -> tuple[P
     number = {label: item for item, label in enumerate(labels)}
     item_of = np.full(len(choice.doublets) + 1, -1, dtype=np.int32)
     item_of[codes] = [number[label] for label in label_of]
-    bounds, points = rows_of(traces.starts, people)
+    bounds, points = points_of_people(traces.starts, people)
     # Points that are left out have no label, and become none.
     starts, items, _ = coarser_rows(bounds, item_of[choice.item_of[points]])
     published = PublishedTraces(

@@ -148,8 +148,8 @@ class Traces:
 
     def take(self, people: NDArray[np.integer]) -> Traces:
         """Return the traces of some people, in that order."""
-        starts, points = rows_of(self.starts, people)
-        value_starts, values = rows_of(self.value_starts, people)
+        starts, points = points_of_people(self.starts, people)
+        value_starts, values = points_of_people(self.value_starts, people)
         return replace(
             self,
             starts=starts,
@@ -198,7 +198,9 @@ class Traces:
             yield "the wishes do not fit the people in length"
 
 
-def rows_of(starts: NDArray[np.int64], chosen: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def points_of_people(
+    starts: NDArray[np.int64], chosen: NDArray[np.integer]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the bounds of some rows, one after the other, and the places of their entries."""
     sizes = np.diff(starts)[chosen]
     bounds = np.append(0, np.cumsum(sizes)).astype(np.int64)
