@@ -199,6 +199,7 @@ NUMBERS = [
     of("hours with a point", [f"{i % 24}.{10 + i} Uhr" for i in range(COUNT)], [i % 24 * 60 + 10 + i for i in range(COUNT)]),
     of("diagnoses of four chapters", [f"{'ABCJ'[i % 4]}{i + 10}.{i % 9}" for i in range(COUNT)], [f"{'ABCJ'[i % 4]}{i + 10}.{i % 9}" for i in range(COUNT)]),
     of("telephones at once", [f"+49171{1000000 + 77 * i}" for i in range(COUNT)], [f"+49171{1000000 + 77 * i}" for i in range(COUNT)]),
+    of("years of two digits first", [f"{b:%y-%m-%d}" for b in BORN], BORN, "asked"),
     of("halves in full", [f"{i} 1/2" if i % 2 else f"{i}" for i in range(COUNT)], [i + 0.5 if i % 2 else i for i in range(COUNT)]),
     of("blood pressure", [f"{110 + i}/{60 + i}" for i in range(COUNT)], [f"{110 + i}/{60 + i}" for i in range(COUNT)]),
     of("addresses of the net", [f"10.0.0.{i}" for i in range(COUNT)], [f"10.0.0.{i}" for i in range(COUNT)]),

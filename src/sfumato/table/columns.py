@@ -177,7 +177,8 @@ def _declared_way(known: pl.Series, kind: Kind, form: WrittenForm) -> NumberStyl
     """Return how a column of declared kind is read: ISO dates, unless a declared form fits more of its values."""
     ways = [NumberStyle(kind, form.number), *(way for way in _declared_dates(form) if way.kind is kind)]
     ways += [_joined(ways[1:])] if len(ways) > 2 else []
-    return ways[0] if len(ways) == 1 else min(ways, key=lambda way: way.read(known).null_count())
+    # Of ways that fit as many, what was declared: ISO dates with years of two digits would be of the first century.
+    return min([*ways[1:], ways[0]], key=lambda way: way.read(known).null_count())
 
 
 def way_of(known: pl.Series, form: WrittenForm) -> NumberStyle:
