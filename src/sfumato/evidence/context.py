@@ -256,7 +256,7 @@ def _attack_products(attacks: Mapping[str, Any] | None, chances: Mapping[str, fl
     """Yield the success of each attack that was played, and the product with each way that it belongs to."""
     for result in (attacks or {}).get("results", ()):
         success = result.get("success")
-        if result.get("unplayed") is None and success and success["people"]:
+        if success and success["people"]:
             figures = {key: success[key] for key in ("share", "low", "high")}
             ways = [name for name in chances if name != "recognition" or result["attack"] in BY_SIGHT]
             products = {name: {key: value * chances[name] for key, value in figures.items()} for name in ways}

@@ -332,11 +332,26 @@ def _both_editions(context: Context | None, *editions: Mapping[str, Any]) -> Rel
 
 def _for_recipient(context: Context | None, content: Mapping[str, Any]) -> dict[str, Any]:
     """Add what is assumed of the recipient, and what standards ask."""
-    found = {"is_file": False, **content, "answers": answers_content(content)}
+    content = {"is_file": False, **content, "attacks": _one_list(content)}
+    found = {**content, "answers": answers_content(content)}
     found["review"] = review_content(context, content)
     found |= {"context": None if context is None else context_content(context, content)}
     found["standards"] = standards_content(context, found)
     return {**found, "law": law_content(context, found), "unanswered": _open_owner(context)}
+
+
+def _one_list(content: Mapping[str, Any]) -> dict[str, Any] | None:
+    """List each attack either among the results or, with its reason, among those that were not played."""
+    attacks, together = content["attacks"], content.get("together")
+    if not attacks:
+        return None
+    unplayed = {**attacks["unplayed"], **{one["attack"]: one["unplayed"] for one in attacks["results"]}}
+    unplayed = {name: reason for name, reason in unplayed.items() if reason is not None}
+    if together and "intersection" in unplayed:
+        others = ", ".join(together["published"][1:])
+        place = f"section {annex_section('earlier')} of the annex"
+        unplayed["intersection"] = f"needs another release of records; {others}: joined as tables of counts, {place}"
+    return {**attacks, "results": [one for one in attacks["results"] if one["unplayed"] is None], "unplayed": unplayed}
 
 
 def _open_owner(context: Context | None) -> str | None:
@@ -507,7 +522,7 @@ def open_points(content: Mapping[str, Any]) -> list[str]:
             for words, verdict in (("succeed", "succeeds"), ("may succeed, for all that was tried,", "undecided"))
             if (found := [one for one in attacks["results"] if one["verdict"] == verdict and not _is_harmless(one)])
         ),
-        *([f"Attacks that were not played: {', '.join(unplayed)}."] if (unplayed := attacks["unplayed"]) else []),
+        *([f"Attacks that were not played: {_reasons(unplayed)}."] if (unplayed := attacks["unplayed"]) else []),
         *(one["sentence"] for one in (content.get("together") or {"findings": ()})["findings"]),
         *(
             []
@@ -648,8 +663,16 @@ def _risk_of_known(known: Mapping[str, Any] | None) -> list[str]:
 def _attacks(attacks: Mapping[str, Any] | None) -> list[str]:
     if not attacks:
         return ["No attack was played."]
-    results = [one for one in attacks["results"] if one["unplayed"] is None]
-    return [attacks_in_words([{**one, "succeeds": one["succeeds"] and not one["is_allowed"]} for one in results])]
+    found = [{**one, "succeeds": one["succeeds"] and not one["is_allowed"]} for one in attacks["results"]]
+    return [attacks_in_words(found)]
+
+
+def _reasons(unplayed: Mapping[str, str]) -> str:
+    """Name attacks by why they were not played."""
+    names: dict[str, list[str]] = {}
+    for name, reason in unplayed.items():
+        names.setdefault(reason, []).append(name)
+    return "; ".join(f"{', '.join(found)} ({reason})" for reason, found in names.items())
 
 
 def _names(results: Sequence[Mapping[str, Any]]) -> str:
@@ -750,8 +773,7 @@ def _draw_risk(risk: Mapping[str, Any] | None, counted: str) -> str:
 
 def _draw_attacks(attacks: Mapping[str, Any] | None) -> str:
     """Draw every attack's success with its interval and its verdict, beside guessing and the control group."""
-    played = [result for result in attacks["results"] if result["unplayed"] is None] if attacks else []
-    results = [result for result in played if result["success"]["people"]]
+    results = [result for result in attacks["results"] if result["success"]["people"]] if attacks else []
     if not results:
         return ""
     figure, axes = canvas(f"share of the {_counted(results)}", "", height=1.0 + 0.34 * len(results))

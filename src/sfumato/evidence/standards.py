@@ -420,7 +420,7 @@ def _public(content: _Content) -> str | None:
 def _attacks(content: _Content) -> str | None:
     if not content["attacks"]:
         return None
-    return _found_by(_played(content))
+    return _found_by(content["attacks"]["results"])
 
 
 def _found_by(results: Sequence[Mapping[str, Any]]) -> str:
@@ -434,12 +434,9 @@ def _found_by(results: Sequence[Mapping[str, Any]]) -> str:
     return " ".join(f"{name}: {', and '.join(dict.fromkeys(scores))}." for name, scores in found.items())
 
 
-def _played(content: _Content) -> list[Mapping[str, Any]]:
-    return [one for one in (content["attacks"] or {"results": ()})["results"] if one["unplayed"] is None]
-
-
 def _control(content: _Content) -> str | None:
-    found = [one for one in _played(content) if one.get("control") and one["control"]["people"]]
+    results = (content["attacks"] or {"results": ()})["results"]
+    found = [one for one in results if one.get("control") and one["control"]["people"]]
     shares = (f"{one['attack']} {percent(one['control']['share'], _DIGITS)}" for one in found)
     return f"Right about them: {', '.join(shares)}." if found else None
 
