@@ -159,8 +159,16 @@ def _chance(context: Context, one: Assumption, *, of_one: bool = False) -> float
 def _stated(context: Context, way: str) -> dict[str, str]:
     """Say who states how likely a way is, and what it rests on; of several people also how likely it is of one."""
     one = context.assumptions()[way]
-    each = f"; {percent(one.probability, _DIGITS)} for each of {context.readers}" if one.of == "one" else ""
+    each = f"; {chance_in_words(context, one)}" if one.of == "one" else ""
     return {"owner": one.owner, "source": f"{one.source}{each}"}
+
+
+def chance_in_words(context: Context, one: Assumption) -> str:
+    """Say how likely something is of all who open the file, and of each where that is what is stated."""
+    alone = percent(one.probability, _DIGITS)
+    if one.of != "one":
+        return alone
+    return f"{percent(_chance(context, one), _DIGITS)} for all together, {alone} for each of {context.readers}"
 
 
 def _doubts(context: Context, decisive: Mapping[str, Any], chances: Mapping[str, float]) -> Iterator[str]:
@@ -201,8 +209,7 @@ def owned(context: Context) -> dict[str, list[str]]:
     """Return which assumptions each owner states."""
     found: dict[str, list[str]] = {}
     for name, one in context.assumptions().items():
-        each = f" for each of {context.readers}" if one.of == "one" else ""
-        found.setdefault(one.owner, []).append(f"{name}, {percent(one.probability, _DIGITS)}{each}")
+        found.setdefault(one.owner, []).append(f"{name}, {chance_in_words(context, one)}")
     return found
 
 

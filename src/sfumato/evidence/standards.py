@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 from sfumato.errors import PolicyError, raise_all
 from sfumato.evaluation.attacks.fingerprint import UNPUBLISHED
-from sfumato.evidence.context import answerable, owned
+from sfumato.evidence.context import answerable, chance_in_words, owned
 from sfumato.numbers import counted, figure, percent
 from sfumato.policy.parts import WAYS, Context
 
@@ -604,8 +604,7 @@ def _assumption(way: str) -> Callable[[Context], str | None]:
         found = context.assumptions().get(way)
         if found is None:
             return "Everybody may have the data, so that an attempt is certain." if context.public else None
-        each = f", for each of {context.readers}" if found.of == "one" else ""
-        return f"{percent(found.probability, _DIGITS)}{each}, by {found.owner}; {found.source}."
+        return f"{chance_in_words(context, found)}, by {found.owner}; {found.source}."
 
     return words
 
