@@ -538,6 +538,7 @@ def result_content(result: AttackResult) -> dict[str, Any]:
     among = " among the surest" if first is not None and result.succeeds else ""
     return {
         **found,
+        **(_PREDICATES if result.attack == "singling-out" else {}),
         "headline": f"{found['headline']}{among}",
         "guessing": found["success"]["baseline"] if first is None else first["inside"]["baseline"],
         "others": _others(found.get("control") if first is None else first.get("control")),
@@ -657,6 +658,8 @@ KINDS = {
     "randomized-table": "one row for each record, with values that were exchanged, changed or drawn at random",
 }
 
+_PREDICATES = {"counts": "groups", "goal": "in which a predicate, one for each group, fits exactly one person"}
+"""What singling out counts, and wants."""
 _ROLES = {
     "identifying": "removed",
     "unpublished": "not published",

@@ -35,7 +35,7 @@ from sfumato.evidence.content import (
 )
 from sfumato.evidence.context import ESTIMATED, Decision, context_content, law_content, review_content
 from sfumato.evidence.intruder import read_score
-from sfumato.evidence.standards import annex_section, counts_in_words, glossary_of, standards_content
+from sfumato.evidence.standards import GLOSSARY, annex_section, counts_in_words, glossary_of, standards_content
 from sfumato.models.protocol import Outcome
 from sfumato.numbers import counted, percent
 from sfumato.policy.parts import Context
@@ -117,7 +117,13 @@ class ReleaseReport:
         elsewhere = {counts, *tried["sentences"], *_attacks(content["attacks"]), *_loss(content["losses"])}
         said = [one for one in content["summary"] if one not in elsewhere and not one.startswith(ESTIMATED)]
         annex = None if self.annex is None else {"name": self.annex.name, "sha256": sha256_of(self.annex)}
-        points = {"open": open_points(content), "standards_in_words": counts, "summary": said, "annex": annex}
+        points = {
+            "predicate": GLOSSARY["predicate"],
+            "open": open_points(content),
+            "standards_in_words": counts,
+            "summary": said,
+            "annex": annex,
+        }
         return render({**content, **points}, drawings, "short.html")
 
     def save(

@@ -45,6 +45,8 @@ SECTIONS = (
 
 GLOSSARY = {
     "singling out": "a statement fits exactly one person; that person need not be known by name",
+    "predicate": "a statement such as the ranges of a group and one exact value inside them; it may fit one person "
+    "of the original, though the group publishes ranges alone, so that nobody is alone in the release",
     "prosecutor": "somebody who knows that the person is in the table",
     "journalist": "somebody who knows only that the person may be in the table",
     "quasi-identifying": "others may know it, and find a person by it",
