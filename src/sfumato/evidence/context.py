@@ -30,6 +30,7 @@ _RECORDS = (
 ESTIMATED = "A journalist's risks are estimated"
 BY_SIGHT = ("linkage",)
 """Attacks that somebody may carry out without meaning to, by seeing a record that fits. All others take intent."""
+KNOWS = "somebody who knows the quasi-identifying columns and no others"
 _DIGITS, _NAME = 3, 80
 _MARGIN = 1.05
 _AT_ONCE, _MINUTE = timedelta(hours=1), 60
@@ -135,6 +136,7 @@ def context_content(context: Context, content: Mapping[str, Any]) -> dict[str, A
             }
             for name, chance in chances.items()
         },
+        "knows": KNOWS,
         "answerable": list(answerable(context)),
         "owners": owned(context),
         "success": found,
@@ -146,7 +148,7 @@ def context_content(context: Context, content: Mapping[str, Any]) -> dict[str, A
         "attacks": attacks,
         "thresholds": thresholds,
         "verdict": verdict,
-        "doubts": list(_doubts(context, decisive, chances)),
+        "doubts": [*_doubts(context, decisive, chances), *_unjoined(context, content), *_early(context, content)],
     }
 
 
@@ -189,6 +191,24 @@ def _doubts(context: Context, decisive: Mapping[str, Any], chances: Mapping[str,
         f"{stated} whether for one of the {readers} who open the file, or for all (recognition.of). If for one, it is "
         f"{percent(joint, _DIGITS)} for all{outcome}."
     )
+
+
+def _unjoined(context: Context, content: Mapping[str, Any]) -> Iterator[str]:
+    """Say that no figure was made for what the recipient may hold, and which columns may stand there."""
+    if not context.public:
+        names = [one["name"] for one in content.get("columns", ()) if one["role"] in ("sensitive", "insensitive")]
+        columns = (
+            f" Other columns may stand there, too ({', '.join(names)}): no figure counts with that." if names else ""
+        )
+        yield f"What the recipient may hold was not joined with the release: {context.other_data}.{columns}"
+
+
+def _early(context: Context, content: Mapping[str, Any]) -> Iterator[str]:
+    """Name decisions about the release that are older than its figures."""
+    made = content.get("made", "")
+    for one in context.answers:
+        if one.question in LAW[1:] and one.day < made:
+            yield f"{one.name} decided on {one.day} ({one.question}), before the figures were made on {made}."
 
 
 def answerable(context: Context) -> Iterator[str]:

@@ -33,7 +33,7 @@ from sfumato.evidence.content import (
     report_limits,
     result_content,
 )
-from sfumato.evidence.context import ESTIMATED, Decision, context_content, law_content, review_content
+from sfumato.evidence.context import ESTIMATED, KNOWS, Decision, context_content, law_content, review_content
 from sfumato.evidence.intruder import read_score
 from sfumato.evidence.standards import GLOSSARY, annex_section, counts_in_words, glossary_of, standards_content
 from sfumato.models.protocol import Outcome
@@ -626,7 +626,7 @@ def _risk(risk: Mapping[str, Any] | None, repeated: str | None) -> list[str]:
         return [repeated] if repeated else []
     highest = percent(risk["after"]["highest"], 3)
     who = "If every record is another person, one who" if repeated else "A person who"
-    after = f"{who} is known to be in the table is found with a chance of {highest} at most"
+    after = f"{who} is known to be in the table is found with a chance of {highest} at most by {KNOWS}"
     if "before" not in risk:
         sentence = f"{after}, {percent(risk['after']['average'], 3)} on average."
     else:
