@@ -282,13 +282,16 @@ def _of_view(view: str, stage: str, figures: Mapping[str, Any]) -> dict[str, Any
 def _attack_products(attacks: Mapping[str, Any] | None, chances: Mapping[str, float]) -> Iterator[dict[str, Any]]:
     """Yield the success of each attack that was played, and the product with each way that it belongs to."""
     for result in (attacks or {}).get("results", ()):
-        success = result.get("success")
+        name, success = result["attack"], result.get("success")
+        looks = [one for one in (result.get("curve") or {"looks": ()})["looks"] if one["surest"]]
+        if success and not success["people"] and looks and looks[0]["inside"]["people"]:
+            name, success = f"{name}, of the surest {percent(looks[0]['surest'], _DIGITS)}", looks[0]["inside"]
         if success and success["people"]:
             figures = {key: success[key] for key in ("share", "low", "high")}
             ways = [name for name in chances if name != "recognition" or result["attack"] in BY_SIGHT]
             products = {name: {key: value * chances[name] for key, value in figures.items()} for name in ways}
             more = {"baseline": success["baseline"], "verdict": result["verdict"]}
-            yield {"attack": result["attack"], **more, **figures, "products": products}
+            yield {"attack": name, **more, **figures, "products": products}
 
 
 def _together(decisive: Mapping[str, Any], chances: Mapping[str, float]) -> Iterator[str]:
