@@ -343,7 +343,7 @@ def _for_recipient(context: Context | None, content: Mapping[str, Any]) -> dict[
     found["review"] = review_content(context, content)
     found |= {"context": None if context is None else context_content(context, content)}
     found["standards"] = standards_content(context, found)
-    return {**found, "law": law_content(context, found), "unanswered": _open_owner(context)}
+    return {**found, "law": law_content(context, found), "unanswered": _open_owner(context, found["made"])}
 
 
 def _one_list(content: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -360,10 +360,13 @@ def _one_list(content: Mapping[str, Any]) -> dict[str, Any] | None:
     return {**attacks, "results": [one for one in attacks["results"] if one["unplayed"] is None], "unplayed": unplayed}
 
 
-def _open_owner(context: Context | None) -> str | None:
+def _open_owner(context: Context | None, made: str) -> str | None:
     """Say who answers what nobody has, and by when."""
     owner = None if context is None else context.unanswered
-    return None if owner is None else f"{owner.name}, {owner.role}, is to answer by {owner.day}."
+    if owner is None:
+        return None
+    late = " Whoever signs before that day leaves them open." if owner.day > made else ""
+    return f"{owner.name}, {owner.role}, is to answer by {owner.day}.{late}"
 
 
 def _placed(release: Release | str | Path) -> Release | str | Path:
