@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from string import ascii_lowercase
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from sfumato.errors import PolicyError, raise_all
 from sfumato.evaluation.attacks.fingerprint import UNPUBLISHED
@@ -82,8 +82,9 @@ def annex_section(name: str) -> str:
     return f"A{1 + SECTIONS.index(name)}"
 
 
-Status = Literal["answered by the recount", "answered by a person", "not answered"]
-STATUSES: tuple[Status, ...] = ("answered by the recount", "answered by a person", "not answered")
+Status = Literal["answered by the recount", "answered by a person", "not answered", "declared in the policy"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+_DECLARED = ("quasi", "sensitive", "attacker", "identifiers")
 _DIGITS = 3
 _Content = Mapping[str, Any]
 
@@ -205,7 +206,8 @@ def _answered(
     author = None if context is None else context.author
     words = None if answer is None else answer["answer"]
     if figure is not None and (question.lacks is None or words is not None):
-        status, by = STATUSES[0], "; ".join(["counted", *([_signature(answer)] if answer else [])])
+        status, by = (STATUSES[3], STATUSES[3]) if question.source in _DECLARED else (STATUSES[0], "counted")
+        by = "; ".join([by, *([_signature(answer)] if answer else [])])
     elif words is not None:
         status, by = STATUSES[1], _signature(answer)
     elif question.lacks is not None and (figure or stated) is not None:
@@ -229,10 +231,10 @@ def counts_in_words(content: Sequence[Mapping[str, Any]]) -> str:
     total = Counter[str]()
     for standard in content:
         total.update(standard["counts"])
-    recount, person, nobody = (total[status] for status in STATUSES)
+    recount, person, nobody, declared = (total[status] for status in STATUSES)
     return (
         f"Of {total.total():,} questions of {len(content)} standards, {recount:,} are answered by the recount, "
-        f"{person:,} by a person, {nobody:,} by nobody."
+        f"{declared:,} by the policy, {person:,} by a person, {nobody:,} by nobody."
     )
 
 
