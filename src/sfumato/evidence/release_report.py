@@ -278,7 +278,9 @@ def report(
         if series is not None:
             content = _with_series(content, series)
         public = public_edition({**content, "columns": columns_content(replace(subject, original=None))})
-        content |= {"intruder": tried, "together": together}
+        joined = [] if together is None else together["published"][1:]
+        stays = [*content["stays"], *({"what": "what was published of these people", "name": name} for name in joined)]
+        content |= {"intruder": tried, "together": together, "stays": stays}
         return _both_editions(None if stated is None else stated.context, content, public)
 
     return beating(progress, "verifying", work)
