@@ -115,6 +115,7 @@ class ReleaseReport:
         counts, tried = counts_in_words(content["standards"]), content.get("intruder") or {"sentences": ()}
         # Each of these stands under a heading of its own.
         elsewhere = {counts, *tried["sentences"], *_attacks(content["attacks"]), *_loss(content["losses"])}
+        elsewhere |= {*_of_everything(content.get("together"))[:1]}
         said = [one for one in content["summary"] if one not in elsewhere and not one.startswith(ESTIMATED)]
         annex = None if self.annex is None else {"name": self.annex.name, "sha256": sha256_of(self.annex)}
         points = {
@@ -358,7 +359,7 @@ def _one_list(content: Mapping[str, Any]) -> dict[str, Any] | None:
     if together and "intersection" in unplayed:
         others = ", ".join(together["published"][1:])
         place = f"section {annex_section('earlier')} of the annex"
-        unplayed["intersection"] = f"needs another release of records; {others}: joined as tables of counts, {place}"
+        unplayed["intersection"] = f"needs another release of records, while {others} was joined as counts: {place}"
     return {**attacks, "results": [one for one in attacks["results"] if one["unplayed"] is None], "unplayed": unplayed}
 
 
@@ -679,10 +680,10 @@ def _attacks(attacks: Mapping[str, Any] | None) -> list[str]:
 
 
 def _reasons(unplayed: Mapping[str, str]) -> str:
-    """Name attacks by why they were not played."""
+    """Name attacks by why they were not played; what would play them stands in the annex."""
     names: dict[str, list[str]] = {}
     for name, reason in unplayed.items():
-        names.setdefault(reason, []).append(name)
+        names.setdefault(reason.partition(";")[0], []).append(name)
     return "; ".join(f"{', '.join(found)} ({reason})" for reason, found in names.items())
 
 
