@@ -359,7 +359,8 @@ def _one_list(content: Mapping[str, Any]) -> dict[str, Any] | None:
     if together and "intersection" in unplayed:
         others = ", ".join(together["published"][1:])
         place = f"section {annex_section('earlier')} of the annex"
-        unplayed["intersection"] = f"needs another release of records, while {others} was joined as counts: {place}"
+        how = " as a table of counts" if others.endswith(".csv") else ""
+        unplayed["intersection"] = f"needs another release of records, while {others} was joined{how}: {place}"
     return {**attacks, "results": [one for one in attacks["results"] if one["unplayed"] is None], "unplayed": unplayed}
 
 
