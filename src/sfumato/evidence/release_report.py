@@ -676,7 +676,11 @@ def _risk_of_known(known: Mapping[str, Any] | None) -> list[str]:
 def _attacks(attacks: Mapping[str, Any] | None) -> list[str]:
     if not attacks:
         return ["No attack was played."]
-    found = [{**one, "succeeds": one["succeeds"] and not one["is_allowed"]} for one in attacks["results"]]
+    found = [
+        {**one, "succeeds": one["succeeds"] and not one["is_allowed"]}
+        for one in attacks["results"]
+        if not one["unplayed"]
+    ]
     return [attacks_in_words(found)]
 
 
