@@ -512,7 +512,7 @@ def _with_secret(table: Table, *hidden: str) -> Table:
     schema, names = table.schema, [*table.schema.quasi_identifying, *hidden]
     kinds = {each: table.kinds[each] for each in schema.quasi_identifying}
     for name in hidden:
-        kinds[name] = Kind(_kind_of(table, name, None))
+        kinds[name] = Kind(_kind_of(table, name, None) or Kind.CATEGORICAL)
     quasi = schema.quasi_identifying
     secret = Schema(quasi_identifying=quasi, sensitive=hidden, others="drop", person=schema.person)
     return replace(table, frame=table.frame.select(names), schema=secret, kinds=kinds, orders={}, codes={})

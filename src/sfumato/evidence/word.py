@@ -173,12 +173,12 @@ class _Writer(HTMLParser):
             for cell in column.cells:
                 cell.width = column.width
         for cells, row in zip(table.rows, rows, strict=True):
-            for cell, (texts, is_number) in zip(cells.cells, row, strict=False):
+            for cell, (parts, is_number) in zip(cells.cells, row, strict=False):
                 (paragraph,) = cell.paragraphs
                 paragraph.paragraph_format.space_after = self._docx.shared.Pt(0)
                 if is_number:
                     paragraph.alignment = self._docx.enum.text.WD_ALIGN_PARAGRAPH.RIGHT
-                for text, is_bold in texts:
+                for text, is_bold in parts:
                     run = paragraph.add_run(text)
                     run.bold, run.font.size = is_bold or None, self._docx.shared.Pt(_NARROW)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from typing import Any, TypedDict, Unpack
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -161,8 +162,9 @@ def read_traces(
         assert placed is not None
         assert timed is not None
         (owners, people), (axis, leaf), (minutes, is_clock) = numbered, placed, timed
-        wished = None if wishes is None else np.ones(people, dtype=np.int64)
-        if wished is not None:
+        wished = None
+        if wishes is not None:
+            wished = np.ones(people, dtype=np.int64)
             np.maximum.at(wished, owners, wishes)
         if fine.stay is not None:
             stays = _long_stays(owners, leaf, minutes, fine.stay, is_clock=is_clock)
@@ -263,7 +265,7 @@ def _wishes(column: pl.Series, values: ValueReading) -> NDArray[np.int64]:
 
 def _cells(north: pl.Series, east: pl.Series, values: ValueReading, cell: float) -> tuple[Axis, Leaves]:
     errors: list[SfumatoError] = []
-    found = [attempt(lambda column=column: _degrees(column, values), errors) for column in (north, east)]
+    found = [attempt(partial(_degrees, column, values), errors) for column in (north, east)]
     raise_together(errors)
     latitudes, longitudes = (column.to_numpy() for column in found if column is not None)
     outside = ~((np.abs(latitudes) <= 90) & (np.abs(longitudes) <= 180))
