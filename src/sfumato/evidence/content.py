@@ -664,7 +664,7 @@ _ROLES = {
     "identifying": "removed",
     "unpublished": "not published",
     "quasi-identifying": "",
-    "sensitive": "its link to a person is bounded as promised",
+    "sensitive": "a promise covers it; the attacks say how much it allows",
     "uncovered": "no promise covers it",
     "insensitive": "no promise covers it",
 }
