@@ -90,7 +90,8 @@ def _page_of(folder: str) -> Callable[[str], str]:
 def test_every_model_has_its_page(name: str) -> None:
     text = _page_of("models")(name)
     assert MODELS[name].__name__ in text
-    assert [field.name for field in fields(MODELS[name]) if f"`{field.name}`" not in text] == []
+    names = {field.name: {f"`{field.name}`", f"`{field.name.replace('_', '-')}`"} for field in fields(MODELS[name])}
+    assert [option for option, written in names.items() if not any(map(text.__contains__, written))] == []
 
 
 @pytest.mark.parametrize("name", [*ANONYMIZERS, *PUBLISHERS])
