@@ -406,6 +406,11 @@ def test_nobody_is_found_by_as_many_points_as_were_promised() -> None:
     assert wrong.before[3].success.share < found.before[3].success.share
     assert wrong.published[0].allowed is None
     assert found.before[2].success.share > found.original[2].success.share
+    lines = found.plot().figure.axes[0].lines
+    assert [line.get_label() for line in lines] == ["Before", "After, by published points", "After, by any points"]
+    assert [*lines[0].get_xdata()] == [1, 2, 3, 4, 5]
+    alone = [one.figures["people_whom_one_trace_fits"] / found.people for one in found.published[:5]]
+    assert [*lines[1].get_ydata()] == pytest.approx(alone)
 
 
 def test_the_attack_counts_traces_that_have_what_is_known() -> None:

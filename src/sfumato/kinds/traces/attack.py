@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from sfumato.kinds.traces.traces import Traces, order_traces
 from sfumato.numbers import counted, percent
 from sfumato.options import Count, Limit, Seed, check_arguments
 from sfumato.rates import Rate
+
+if TYPE_CHECKING:
+    from sfumato.drawing import Drawing
 
 _NAME = "known-points"
 _HELPS = "a larger L, up to what attackers may know; coarser places and times"
@@ -70,20 +73,42 @@ class TraceAttack:
         people = counted(self.people, "person")
         lines = [f"Looking for {people} by their points: whom one trace fits, and whose trace is picked"]
         lines[0] += f"; by chance {percent(self.before[0].success.baseline, 3)}"
-        for name, results in (
-            ("Before", self.before),
-            ("After, by published points", self.published),
-            ("After, by any points", self.original),
-        ):
-            lines += [f"  {name}"] if results else []
-            lines += [f"    {_line(result)}" for result in results]
+        for name, results in self._parts():
+            lines += [f"  {name}", *(f"    {_line(result)}" for result in results)]
         return "\n".join(lines)
+
+    def plot(self) -> Drawing:
+        """Draw how many people are alone, by known points: before, and after.
+
+        Raises
+        ------
+        PolicyError
+            When matplotlib is not installed (``pip install 'sfumato[report]'``).
+        """
+        from sfumato.drawing import COLOURS, Drawing, canvas
+
+        figure, axes = canvas("known points", "share of people who are alone")
+        for (name, results), mark, colour in zip(self._parts(), "osD", COLOURS, strict=False):
+            points = [result for result in results if result.knows.endswith((" point", " points"))]
+            axes.plot([int(one.knows.split()[0]) for one in points], [*map(_alone, points)], f"{mark}-", color=colour)
+            axes.lines[-1].set_label(name)
+        axes.set_ylim(-0.02, 1.02)
+        axes.legend(frameon=False)
+        return Drawing(figure)
+
+    def _parts(self) -> Iterator[tuple[str, tuple[AttackResult, ...]]]:
+        parts = (self.before, self.published, self.original)
+        names = ("Before", "After, by published points", "After, by any points")
+        return ((name, results) for name, results in zip(names, parts, strict=True) if results)
+
+
+def _alone(result: AttackResult) -> float:
+    return float(result.figures["people_whom_one_trace_fits"]) / max(result.success.people, 1)
 
 
 def _line(result: AttackResult) -> str:
-    alone = result.figures["people_whom_one_trace_fits"] / max(result.success.people, 1)
     bound = "" if result.allowed is None else f", promised at most {percent(result.allowed, 3)}"
-    return f"{result.knows}: {percent(alone, 3)} alone, {percent(result.success.share, 3)} picked{bound}"
+    return f"{result.knows}: {percent(_alone(result), 3)} alone, {percent(result.success.share, 3)} picked{bound}"
 
 
 @check_arguments
