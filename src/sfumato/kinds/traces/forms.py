@@ -27,7 +27,7 @@ MOST_TIMES = 2_000
 """Columns of times that a table in wide form may have."""
 _MOST_BARS = 30
 """Codes of places that are drawn."""
-_LETTERS = 'font-family="system-ui,sans-serif" font-size="12" fill="#333"'
+_LETTERS = 'font-family="system-ui,sans-serif" font-size="12" fill="currentColor"'
 Tables = Mapping[str, pl.DataFrame]
 """The published tables by name."""
 
@@ -142,7 +142,7 @@ def _scale_bar(scale: float, width: float, height: float) -> list[str]:
     kilometres = max((step for step in (0.1, 0.2, 0.5, *_STEPS) if step * per_km <= width / 3), default=0.1)
     long = kilometres * per_km
     return [
-        f'<path d="M4 {height + 12:.1f}v6h{long:.1f}v-6" fill="none" stroke="#333"/>',
+        f'<path d="M4 {height + 12:.1f}v6h{long:.1f}v-6" fill="none" stroke="currentColor"/>',
         f'<text x="4" y="{height + 34:.1f}">{kilometres:g} km</text>',
     ]
 
@@ -177,7 +177,7 @@ def clock_svg(tables: Tables) -> str:
     most, parts = max(float(hours.sum(axis=0).max()), 1e-9), []
     for hour in range(24):
         inner = 40.0
-        for kind, colour in enumerate((_shade(0.85), "#e0a030")):
+        for kind, colour in enumerate(("#4f81bd", "#e0a030")):
             outer = inner + 110 * float(hours[kind, hour]) / most
             what = ("Monday to Friday", "weekend")[kind]
             share = f"{hour:02d}:00, {what}: {hours[kind, hour]:.0f}"
@@ -189,7 +189,7 @@ def clock_svg(tables: Tables) -> str:
         for hour in range(0, 24, 3)
     ]
     legend = [
-        f'<rect x="8" y="366" width="12" height="12" fill="{_shade(0.85)}"/>',
+        '<rect x="8" y="366" width="12" height="12" fill="#4f81bd"/>',
         '<text x="26" y="376">Monday to Friday</text>',
         '<rect x="170" y="366" width="12" height="12" fill="#e0a030"/><text x="188" y="376">weekend</text>',
     ]
