@@ -457,12 +457,15 @@ def _moved(hierarchy: Any, move: Callable[[str], str]) -> Any:
 
 
 def _with_hierarchies(mapping: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
-    columns, sets = mapping.get("columns"), mapping.get("sets")
-    changed = dict(mapping)
-    if isinstance(columns, Mapping):
+    # Of columns each may have one; kinds of their own, such as sets and traces, have one for all.
+    changed = {
+        name: {**part, "hierarchy": change(part["hierarchy"])}
+        if isinstance(part, Mapping) and "hierarchy" in part and name != "columns"
+        else part
+        for name, part in mapping.items()
+    }
+    if isinstance(columns := mapping.get("columns"), Mapping):
         changed["columns"] = {role: _in_role(given, change) for role, given in columns.items()}
-    if isinstance(sets, Mapping) and "hierarchy" in sets:
-        changed["sets"] = {**sets, "hierarchy": change(sets["hierarchy"])}
     return changed
 
 

@@ -507,3 +507,15 @@ def test_a_refusal_says_whether_people_or_places_would_be_left() -> None:
         traces = read_traces(frame, person="who", latitude="lat", longitude="lon", time="at", zone="UTC")
         with pytest.raises(UnsatisfiableError, match=why):
             anonymize_traces(traces, TracePrivacy(2, 1), suppression_limit=0, seed=1)
+
+
+def test_a_policy_names_the_hierarchy_of_places_by_its_file(tmp_path: Path) -> None:
+    tmp_path.joinpath("wards.csv").write_text("w0,north,*\nw1,north,*\nw2,south,*\nw3,south,*\n")
+    policy = tmp_path / "policy.toml"
+    columns = 'person = "who"\nplace = "ward"\ntime = "when"\nzone = "UTC"\nhierarchy = "wards.csv"\n'
+    policy.write_text(f"[traces]\n{columns}[model]\nk = 2\nl = 1\n")
+    hierarchy = TracePolicy.from_file(policy).reading()["hierarchy"]
+    frame = pl.DataFrame({"who": [*"abcd"], "ward": ["w0", "w1", "w2", "w3"], "when": ["2026-03-02T08:00"] * 4})
+    traces = read_traces(frame, person="who", place="ward", time="when", zone="UTC", hierarchy=hierarchy)
+    release = anonymize_traces(traces, TracePrivacy(2, 1), suppression_limit=0, seed=1)
+    assert sorted(release.published.data["place"]) == ["north", "north", "south", "south"]
