@@ -502,7 +502,9 @@ def test_a_refusal_says_whether_people_or_places_would_be_left() -> None:
     near = [(name, 10.2, -70.0, "2026-06-02 10:00") for name in "cdefgh"]
     frames = [pl.DataFrame(rows, ["who", "lat", "lon", "at"], orient="row") for rows in (apart, [*apart, *near])]
     for frame, why in zip(
-        frames, ("nobody would keep a place or a time", "25% of the people would keep no point"), strict=True
+        frames,
+        ("no level that was tried leaves anything of places and times", "25% of the people would keep no point"),
+        strict=True,
     ):
         traces = read_traces(frame, person="who", latitude="lat", longitude="lon", time="at", zone="UTC")
         with pytest.raises(UnsatisfiableError, match=why):

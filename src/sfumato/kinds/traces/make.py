@@ -470,7 +470,7 @@ def solve_among(
 def _unreached(model: TracePrivacy, gone: float) -> UnsatisfiableError:
     """Say why nothing is published: the least share of people without a point, infinite where nobody keeps one."""
     why = (
-        "nobody would keep a place or a time"
+        "no level that was tried leaves anything of places and times"
         if gone == inf
         else f"{percent(gone, 3)} of the people would keep no point"
     )
