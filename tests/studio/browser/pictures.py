@@ -68,7 +68,7 @@ def journey(page: Any) -> None:
     go(page, "Sign")
     page.locator("#make-report").click()
     report = page.frame_locator("iframe")
-    report.get_by_text("Every promise holds").wait_for(timeout=240_000)
+    report.get_by_role("heading", name="Report on a release").wait_for(timeout=240_000)
     taken(page, "sign")
 
 
