@@ -104,7 +104,22 @@ def test_a_series_is_continued_by_a_button_and_says_why_where_it_is_not(tmp_path
         assert "--leave" not in page
         assert studio.post("/runs/start", what="series", series="monthly", known="out").status_code == 200
         assert studio.desk.jobs.wait(2).state == "done"
-        assert "✓ verified" in studio.get("/runs").text
+        # As in the terminal: no promise of the series speaks of what is sensitive, and the head is to be noted.
+        page = studio.get("/runs").text
+        assert "✓ verified, with something open" in page
+        assert "No promise covers the sensitive column" in page
+        assert "Head of the series: sha256" in page
+    few = tmp_path / "april"
+    few.mkdir()
+    march.write_text("\n".join(newcomers.replace("Newcomer", "Late").splitlines()[:3]) + "\n", encoding="utf-8")
+    with opened(few, march) as studio:
+        studio.enter()
+        assert studio.post("/runs/start", what="series", series="monthly").status_code == 200
+        assert studio.desk.jobs.wait(1).state == "done"
+        page = studio.get("/runs").text
+        assert "nothing is published yet" in page
+        assert "✓ verified" not in page
+        assert "A class needs at least 3 people" in page
     assert verify_series(monthly).ok
     assert [path.name for path in sorted(monthly.glob("0*"))] == ["0001", "0002"]
 

@@ -664,7 +664,7 @@ _ROLES = {
     "identifying": "removed",
     "unpublished": "not published",
     "quasi-identifying": "",
-    "sensitive": "a promise covers it; the attacks say how much it allows",
+    "sensitive": "a promise covers it",
     "uncovered": "no promise covers it",
     "insensitive": "no promise covers it",
 }

@@ -181,7 +181,7 @@ def _columns(subject: OwnSubject) -> list[dict[str, Any]]:
             "name": name,
             "role": "sensitive" if name in hidden else "quasi-identifying",
             "is_bounded": name in hidden,
-            "treatment": "a promise covers it; the attacks say how much it allows" if name in hidden else treatment,
+            "treatment": "a promise covers it" if name in hidden else treatment,
             **dict.fromkeys(("kind", "distinct", "published", "changed", "typical", "largest", "levels")),
         }
         for name in dict.fromkeys(names)

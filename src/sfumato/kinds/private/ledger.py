@@ -166,8 +166,7 @@ def _settings(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[Path]:
-    """Keep other runs out of a ledger's folder, which could forget what this one spends; one name alone."""
-    # Give its place.
+    """Keep other runs out of a ledger's folder, which could forget what this one spends, and give its one place."""
     real = Path(os.path.realpath(path))
     if not real.parent.is_dir():
         raise InputError(f"{path}: its folder is not there")

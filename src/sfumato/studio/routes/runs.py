@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -110,8 +110,17 @@ def runs(request: Request) -> Response:
         ),
         before=_seconds(releases),
         series=_series_beside(desk),
-        continued=desk.jobs.of_kind("series")[:1],
+        continued=[(job, *_continued(job)) for job in desk.jobs.of_kind("series")[:1] if job.has_ended],
     )
+
+
+def _continued(job: Job) -> tuple[bool, list[str], list[str]]:
+    """Return whether a release was published, what is open in it, and what the steward should know."""
+    step = job.result if isinstance(job.result, Mapping) else {}
+    report, head = step.get("report") or {}, step.get("head")
+    known = [f"Head of the series: sha256 {head}. Note it elsewhere, and publish it."] if head else []
+    reasons = [*filter(None, [step.get("reason")]), *map(str, step.get("notes") or ())]
+    return step.get("folder") is not None, open_findings(replace(job, result=report)), [*reasons, *known]
 
 
 def _series_beside(desk: Desk) -> dict[str, Path]:
