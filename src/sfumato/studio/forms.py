@@ -141,7 +141,7 @@ def _resolved(kind: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _widget(kinds: Sequence[Mapping[str, Any]]) -> tuple[Widget, Mapping[str, Any]]:
-    """Choose how a setting is asked for; several forms that it may have are written as a policy writes them."""
+    # Several forms that it may have are written as a policy writes them.
     first = kinds[0] if kinds else {}
     if len(kinds) != 1:
         return "toml", first
