@@ -78,6 +78,23 @@ def released(studio):
     assert studio.desk.jobs.wait(studio.desk.jobs.all[0].number, 120).state == "done"
 
 
+def test_texts_that_count_as_missing_are_counted_by_records(tmp_path):
+    with opened(tmp_path, dirty(tmp_path / "leute.csv", marks=("V57",))) as made:
+        made.enter()
+        assert made.post("/setup/answer", option="strays-missing", column="Alter", value="").status_code == 200
+        assert "1 record of 80 held text that is no number" in made.get("/review").text
+
+
+def test_a_project_that_goes_with_the_studio_says_so(studio):
+    kept = studio.get("/").text
+    assert "all is saved" in kept
+    assert "the setup is removed" not in kept
+    studio.desk.project.folder = studio.desk.project.folder.parent / "sfumato-studio-1" / "project"
+    gone = studio.get("/").text
+    assert "saved until you quit" in gone
+    assert "When you quit, the setup is removed" in gone
+
+
 def test_nothing_is_complete_while_a_run_would_be_refused(studio):
     for path in ("/promises", "/runs", "/compare"):
         page = studio.get(path).text

@@ -45,6 +45,7 @@ from sfumato.table.columns import (
     question_among_days,
     question_beside_days,
     read_attribute,
+    said_of_strays,
     strays,
     way_of,
 )
@@ -481,6 +482,11 @@ def _profile_of_texts(
         rest, rest_counts = rest.filter(fits), rest_counts[fits.to_numpy()]
     typed, question, hardly_text = _asked(rest.alias(name), declared, reading)
     numeric = typed.kind in (Kind.NUMERIC, Kind.DATE)
+    remarks = [remark.removeprefix(f"Column {name!r}: ") for remark in typed.remarks]
+    if declared.strays and remarks:
+        # Each text was read once, whatever its count.
+        unread = int(rest_counts[typed.values.is_null().to_numpy()].sum())
+        remarks[0] = said_of_strays(unread, int(rest_counts.sum()), typed.kind) if unread else remarks[0]
     sure = [mark for mark in marks if mark.sure or numeric]
     if len(sure) < len(marks):
         unsure = texts.is_in([mark.value for mark in marks if mark not in sure])
@@ -490,8 +496,9 @@ def _profile_of_texts(
     values = _values(name, typed.values, rest_counts, typed.kind, records)
     kind = None if question is not None or lost or (numeric and sure) else typed.kind
     left = left_by_programs(texts, counts)
-    remarks = tuple(remark.removeprefix(f"Column {name!r}: ") for remark in typed.remarks)
-    return Profile(values, records - known, tuple(marks), question, lost, kind, lost_key, hardly_text, left, remarks)
+    return Profile(
+        values, records - known, tuple(marks), question, lost, kind, lost_key, hardly_text, left, tuple(remarks)
+    )
 
 
 def _asked(values: pl.Series, declared: Attribute, reading: ValueReading) -> tuple[TypedColumn, str | None, bool]:

@@ -304,6 +304,7 @@ _ELSEWHERE = (
     (r" \((?:in a policy|in Python|on the command line)[^()]*\)", ""),
     (r"; in a policy [a-z-]+ = [^;.)]*", ""),
     (r" \(--set columns\.key-form=[^()]*\)", " on the page Columns"),
+    (r"Have people counted with person=('[^']*')[^.]*", r"Give \1 the role “person”"),
     (r"\w+=(?:'[^']*'|\[[^\]]*\]) \((--[^()]*)\)", r"\1"),
     (r"[,;] (?:or )?give their text with --set source\.missing=TEXT", ", name their text under “How it is read”"),
     (r"`?sfumato hierarchy TABLE [^`;,)]*`?( drafts one)?", r"the page Hierarchies\1"),

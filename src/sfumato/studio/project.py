@@ -130,6 +130,8 @@ def made_private(folder: Path) -> Path:
 
 FORMAT = 1
 MARK = "studio.toml"
+PREFIX = "sfumato-studio-"
+"""What temporary folders of the studio begin with."""
 _PARTS = ("history", "hierarchies", "releases", "jobs")
 
 
@@ -171,6 +173,11 @@ class Project:
         project.place = place or project.table.parent
         _mark(project)
         return project
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the project stays when the studio is closed, although it holds no release."""
+        return not self.folder.parent.name.startswith(PREFIX)
 
     @property
     def has_changed(self) -> bool:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import InputError, PolicyError
+from sfumato.studio.project import PREFIX
 from sfumato.whole_files import write_whole
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def run_studio(
 def _run_start(policy: Policy | None, *, opens: bool, port: int) -> None:
     """Serve the start page, and then the project of what is opened there."""
     from sfumato.studio.guard import Guard
-    from sfumato.studio.start import PREFIX, Start
+    from sfumato.studio.start import Start
 
     served: list[Any] = []
     with listening_socket(port) as listening:
@@ -109,7 +110,7 @@ def _serve_to_one(
     app: Guard, listening: socket.socket, served: list[Any], problems: Sequence[str], *, opens: bool
 ) -> None:
     say_at_terminal(f"The studio is open at {app.address}")
-    say_at_terminal("The address works once, in one browser on this computer. Stop with Ctrl-C; everything is saved.")
+    say_at_terminal("The address works once, in one browser on this computer. Stop with Ctrl-C.")
     for line in problems:
         say_at_terminal(f"{line}. The page asks how the file is to be read.")
     with browser_at(app) if opens else contextlib.nullcontext():
@@ -235,7 +236,7 @@ def _folder(project: Path | None) -> Iterator[Path]:
     if project is not None:
         yield project.absolute()
         return
-    made = _new_private("sfumato-studio-")
+    made = _new_private(PREFIX)
     folder = made / "project"
     try:
         made.mkdir(0o700)

@@ -28,7 +28,7 @@ from sfumato.numbers import counted
 from sfumato.studio.app import leaving, page_elsewhere, static
 from sfumato.studio.guard import LARGE
 from sfumato.studio.pages import answering, environment, fragment, page_line, text, whole
-from sfumato.studio.project import Project, locked, made_private, read_mark
+from sfumato.studio.project import PREFIX, Project, locked, made_private, read_mark
 from sfumato.studio.routes.columns import state
 from sfumato.studio.words import say
 from sfumato.table.databases.address import Address, address_of, is_database
@@ -38,8 +38,6 @@ from sfumato.whole_files import PRIVATE, read_regular_text, write_whole
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
 
-PREFIX = "sfumato-studio-"
-"""What temporary folders of the studio begin with."""
 _DROPPED, _PROJECT = "dropped", "project"
 _PLACE = ("sheet", "range", "hidden")
 _MOST, _LISTED = 12, 40

@@ -1264,14 +1264,17 @@ def _may_be_codes(name: str, parsed: Parsed, attribute: Attribute, reading: Valu
 _PART = r"[.,][0-9]*[1-9]"
 
 
+def said_of_strays(strange: int, records: int, kind: Kind) -> str:
+    """Say how many records held other text than that of a kind."""
+    what = "number" if kind is Kind.NUMERIC else "date"
+    return f"{counted(strange, 'record')} of {records:,} held text that is no {what}, and count as missing (strays)."
+
+
 def _remarks(name: str, parsed: Parsed, reading: ValueReading) -> tuple[str, ...]:
     remarks = []
     if parsed.strangers.any():
         strange = Strangers.of(parsed.strangers, reading)
-        remarks.append(
-            f"Column {name!r}: {counted(strange.strange, 'record')} of {strange.records:,} held text that is no "
-            f"{'number' if parsed.kind is Kind.NUMERIC else 'date'}, and count as missing (strays)."
-        )
+        remarks.append(f"Column {name!r}: {said_of_strays(strange.strange, strange.records, parsed.kind)}")
     way = parsed.way.date
     has_clock = way is not None and (
         way.has_clock or (way.first is not None and parsed.known.str.contains(_PART).any())
