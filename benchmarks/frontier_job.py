@@ -21,7 +21,8 @@ BARS = {
     "Tarragona": ((14.65, 20.25, 30.20), (14.557, 20.18, 30.125)),
     "Census": ((4.79, 7.45, 11.55), (4.722, 7.385, 11.453)),
 }
-EFFORTS = {3: (1_000, 32_000), 5: (1_000, 32_000), 10: (750, 24_000)}
+EFFORTS = (1_785, 57_337)
+"""Rounds at which a cooling ends: 7 · (2^c − 1)."""
 
 
 def table_of(name: str) -> sf.Table:
@@ -45,7 +46,7 @@ def losses() -> Iterator[str]:
     for name in TABLES:
         table = table_of(name)
         for place, k in enumerate(KS):
-            found = [refined(table, k, refine) for refine in EFFORTS[k]]
+            found = [refined(table, k, refine) for refine in EFFORTS]
             (short, quick), (long, slow) = found
             near, far = (BARS[name][effort][place] for effort in (0, 1))
             yield f"| {name} | {k} | {short:.4f} ({quick:.1f} s) | {near:g} | {long:.4f} ({slow:.1f} s) | {far:g} |"

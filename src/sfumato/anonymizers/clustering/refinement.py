@@ -46,8 +46,9 @@ _HEATS = ((2.0, 0.02), (0.8, 0.2))
 """Loss that is accepted with probability 1/e at the start of a cooling and at its end, over a record's average loss
 when it begins: of single changes in the first cooling, and in those that classes built anew will follow."""
 
-_HEAT_BUILT, _HEAT_POINTS = (0.2, 0.01), (1.5, 0.05)
-"""The same of classes built anew, over the average of the classes that a change is about; and of points."""
+_HEAT_BUILT, _HEATS_POINTS = (0.2, 0.01), ((1.5, 0.05), (1.5, 0.1))
+"""The same of classes built anew, over the average of the classes that a change is about; and of points, in turn:
+where few records lie far out a colder end loses less, elsewhere a warmer one."""
 
 _MODULUS = 2**31 - 1
 
@@ -83,7 +84,7 @@ class RefinementLimit(Checked):
 def _row_of_points() -> Iterator[tuple[int, int, tuple[float, float]]]:
     """Yield kind, rounds and part of a cooling of each stretch, without end."""
     for cooling in count():
-        yield from ((0, 2**cooling, part) for part in _parts(_STRETCHES))
+        yield from ((cooling % 2, 2**cooling, part) for part in _parts(_STRETCHES))
 
 
 def _row_of_ranges() -> Iterator[tuple[int, int, tuple[float, float]]]:
@@ -266,7 +267,7 @@ def _of_points(records: DistinctRecords, points: NDArray[np.float64]) -> list[_C
             points, values, owners, class_of, count, start.smallest, start.ruled, schedule, start.rules.arrays
         )
 
-    return [_Changes(rebuild, PIECE_OF_POINTS, _HEAT_POINTS, False, make)]
+    return [_Changes(rebuild, PIECE_OF_POINTS, heat, False, make) for heat in _HEATS_POINTS]
 
 
 def _stretch(

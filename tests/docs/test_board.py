@@ -1,0 +1,24 @@
+"""The picture of the public benchmark: its script prints the table of the page from what was measured."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_table_of_the_page_is_what_the_script_prints_and_each_release_has_a_name_in_the_picture(
+    tmp_path, monkeypatch, capsys
+):
+    described = importlib.util.spec_from_file_location("board", DOCS / "figures" / "board.py")
+    board = importlib.util.module_from_spec(described)
+    described.loader.exec_module(board)
+    monkeypatch.setattr(board, "HERE", tmp_path)
+    (tmp_path / "board.csv").write_bytes((DOCS / "figures" / "board.csv").read_bytes())
+    board.main()
+    printed = capsys.readouterr().out
+    assert printed.strip() in (DOCS / "explanation" / "the-public-benchmark.md").read_text()
+    drawn = (tmp_path / "board.svg").read_text()
+    assert len(board.LABELS) == printed.count("\n") - 2
+    assert all(f">{name}<" in drawn for name in board.LABELS)
