@@ -47,8 +47,7 @@ _HEATS = ((2.0, 0.02), (0.8, 0.2))
 when it begins: of single changes in the first cooling, and in those that classes built anew will follow."""
 
 _HEAT_BUILT, _HEATS_POINTS = (0.2, 0.01), ((1.5, 0.05), (1.5, 0.1))
-"""The same of classes built anew, over the average of the classes that a change is about; and of points, in turn:
-where few records lie far out a colder end loses less, elsewhere a warmer one."""
+"""The same of classes built anew, over the average of the classes that a change is about; and of points, in turn."""
 
 _MODULUS = 2**31 - 1
 
