@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,13 @@ from evaluation.attacks.inference_tables import (
 )
 from examples import examples
 from naive.inference import isolation_chance as naive_chance
+from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.errors import InputError, PolicyError
 from sfumato.evaluation.attacks.people import cohort_of
 from sfumato.evaluation.attacks.singling_out import SinglingOut, isolation_chance, mix_bits, predicates_of
-from sfumato.published import Published, PublishedTable
+from sfumato.models.k_anonymity import KAnonymity
+from sfumato.published import Published, PublishedTable, RandomizedTable
+from sfumato.release.anonymize import anonymize
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
@@ -191,3 +195,20 @@ def in_classes(table: Table, size: int) -> PublishedTable:
     ]
     ages = pl.format("[{}..{}]", pl.min("age").over("row"), pl.max("age").over("row")).alias("age")
     return PublishedTable(frame.with_columns(ages, *sets).drop("row"), ("age", "sex", "zip"), ("disease",))
+
+
+def test_of_drawn_values_the_classes_are_guessed() -> None:
+    """Regions of rows cut anew and a rare sensitive value isolate far more people in the data than others."""
+    drawing = np.random.default_rng(5)
+    numbers = pl.DataFrame({name: drawing.integers(0, 60, 800) for name in ("age", "height", "job")})
+    schema = Schema(quasi_identifying=["age", "height"], sensitive=["job"])
+    original, control = (read_table(part.cast({"job": pl.String}), schema) for part in (numbers[:400], numbers[400:]))
+    drawn = anonymize(original, KAnonymity(5), anonymizer=Mondrian(), seed=1).draw(seed=1).published
+    assert isinstance(drawn, RandomizedTable)
+    told, plainly = (
+        SinglingOut().play(target(each, original, control))[0] for each in (drawn, replace(drawn, classes=()))
+    )
+    assert told.succeeds
+    assert not plainly.succeeds
+    assert told.control is not None
+    assert told.success.share > told.control.share + 0.2

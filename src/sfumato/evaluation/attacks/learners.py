@@ -533,7 +533,8 @@ class AttributeInference(Checked):
         people, who_of = distinct_people(cohort.table)
         named, alone = np.zeros(people.height, dtype=np.int64), np.zeros(people.height, dtype=np.int64)
         belief = np.zeros(people.height)
-        blocks = posterior_blocks(_as_marginal(target.published), people, sensitive=sensitive, recoding=target.recoding)
+        published, recoding = _read_nearest(target)
+        blocks = posterior_blocks(published, people, sensitive=sensitive, recoding=recoding)
         one_of = first_records(who_of, people.height)
         for rows, known in blocks:
             learnt = model.shares(one_of[rows])
@@ -602,6 +603,15 @@ def _once(chances: NDArray[np.float64], owner: NDArray[np.int64], people: int) -
 def _usual(truth: NDArray[np.int64], cohort: Cohort, some: NDArray[np.bool_]) -> float:
     """Return the share of some people, given by their records, who have the value that most of them have."""
     return usual_share(truth[some], cohort.known.person_of[some])
+
+
+def _read_nearest(target: Target) -> tuple[Published, Recoding]:
+    """Return how records that fit are looked for: of values drawn inside classes, the nearest ones."""
+    published = target.published
+    if isinstance(published, RandomizedTable) and published.classes:
+        roles = published.quasi_identifying, published.sensitive
+        return PublishedTable(published.data, *roles), Recoding(numeric="mean")
+    return _as_marginal(published), target.recoding
 
 
 def _as_marginal(published: Published) -> Published:

@@ -17,6 +17,7 @@ from sfumato.evaluation.attacks.original_values import (
     ExactPart,
     TableCells,
     exact_parts,
+    number_alike,
     number_part_rows,
     shared_names,
     table_cells,
@@ -28,7 +29,7 @@ from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.evaluation.attacks.verdicts import SURE, Beliefs, draw_curve
 from sfumato.kernels.grouping import first_records
 from sfumato.options import Checked, Limit
-from sfumato.published import PublishedTable
+from sfumato.published import PublishedTable, RandomizedTable
 from sfumato.randomness import hashed
 from sfumato.rates import Rate
 from sfumato.recoding.choice import outer_bins
@@ -68,6 +69,9 @@ class SinglingOut(Checked):
     chance (1 − 1/c)^(c−1), never below 1/e. Of the first two the one of the higher chance is taken. Success is a
     predicate that holds for exactly one of the original records; where people have several, for records of exactly one
     person.
+
+    *Drawn values.* Where values were drawn inside classes that are not published, these are guessed by cutting the rows
+    anew, eight times; see the page of this attack.
 
     *Baseline.* A predicate of weight w (the chance that it holds for somebody of the population) that is written down
     without the release isolates one of n records with chance n·w·(1−w)^(n−1), which is largest, about 37 %, for w =
@@ -219,7 +223,8 @@ def predicates_of(
     published = target.published
     if isinstance(published, PublishedTable):
         return _of_classes(published, target, cohort, values=values)
-    return _of_vectors(exact_parts(published), cohort.table, count, generator)
+    drawn = _of_drawn(published, cohort.table, count, generator) if isinstance(published, RandomizedTable) else None
+    return drawn or _of_vectors(exact_parts(published), cohort.table, count, generator)
 
 
 def _of_classes(published: PublishedTable, target: Target, cohort: Cohort, *, values: bool) -> _Predicates:
@@ -254,6 +259,115 @@ def _of_classes(published: PublishedTable, target: Target, cohort: Cohort, *, va
         place_of[np.concatenate([owner[held], np.flatnonzero(~by_member)[part]])],
         finer_table(whole, np.arange(people.height) < cohort.members, target),
     )
+
+
+_CUTTINGS = 8
+"""How often the classes behind drawn values are guessed."""
+
+
+_SURELY = 0.75
+"""Least chance, by these guesses, of a predicate that is tried."""
+
+
+_MOST_COMPARED = 1 << 22
+"""Most pairs of a region and a row; of more regions so many are drawn."""
+
+
+def _of_drawn(
+    published: RandomizedTable, people: Table, count: int, generator: np.random.Generator
+) -> _Predicates | None:
+    # Cuts of drawn rows guess the cuts of the classes that they were drawn in. "In this region, with that sensitive
+    # value" is kept where most guesses leave one such record when its rows are drawn once more.
+    schema = people.schema
+    quasi, sensitive = (
+        [name for name in names if name in shared and name in people.frame.columns]
+        for names, shared in (
+            (schema.quasi_identifying, published.quasi_identifying),
+            (schema.sensitive, published.sensitive),
+        )
+    )
+    if not (published.classes and quasi and sensitive and published.data.height):
+        return None
+    pairs = [number_alike(published.data[name], people.frame[name]) for name in (*quasi, *sensitive)]
+    rows, held = (np.column_stack(columns) for columns in zip(*pairs, strict=True))
+    least, width = max(int(each.get("k", 2)) for each in published.classes), len(quasi)
+    cuttings = [_cut_anew(rows, width, least, generator) for _ in range(_CUTTINGS)]
+    boxes = np.unique(np.concatenate([found for found, _ in cuttings]), axis=0)
+    boxes = boxes[generator.permutation(len(boxes))[: min(4 * count, max(100, _MOST_COMPARED // len(rows)))]]
+    ones = np.zeros(len(boxes))
+    for _, leaf in cuttings:
+        ones += _inside(boxes, _drawn_again(rows, leaf, width, generator)).sum(axis=1) == 1
+    # Who was looked at so seldom is certain of nothing.
+    chance = (ones + 0.5) / (_CUTTINGS + 1)
+    best = np.lexsort((generator.random(len(boxes)), -chance))
+    best = best[chance[best] > _SURELY]
+    # One predicate for each record, the surest one.
+    record = _inside(boxes[best], rows).argmax(axis=1)
+    best = best[np.sort(np.unique(record, return_index=True)[1])[:count]]
+    if not len(best):
+        return None
+    predicate, person = np.nonzero(_inside(boxes[best], held))
+    return _Predicates(np.ones(len(best)), chance[best], chance[best], person, predicate)
+
+
+def _cut_anew(
+    rows: NDArray[np.int64], width: int, least: int, generator: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Cut rows at medians of attributes drawn by their spread: regions with one record of a value, and the last parts.
+
+    A region: int64 (2, columns), its lowest and highest codes. Cost O(log n · n · (q + log n)).
+    """
+    count, columns = rows.shape
+    part = np.zeros(count, dtype=np.int64)
+    regions = np.stack([np.zeros((1, columns), np.int64), np.broadcast_to(rows.max(axis=0), (1, columns))], axis=1)
+    widths, found = np.maximum(np.ptp(rows[:, :width], axis=0), 1), [regions[:0]]
+    for _ in range(3 * int(np.log2(count)) + 1):
+        sizes, order = np.bincount(part), np.argsort(part, kind="stable")
+        starts, sorted_rows = np.cumsum(sizes) - sizes, rows[order, :width]
+        spread = np.maximum.reduceat(sorted_rows, starts) - np.minimum.reduceat(sorted_rows, starts)
+        axis = (spread / widths * generator.random(spread.shape)).argmax(axis=1)
+        value = rows[np.arange(count), axis[part]]
+        middle = value[np.lexsort((value, part))][starts + (sizes - 1) // 2] - generator.integers(2, size=len(sizes))
+        above = value > middle[part]
+        upper = np.bincount(part[above], minlength=len(sizes))
+        cut = np.flatnonzero(np.minimum(upper, sizes - upper) >= least)
+        number = np.full(len(sizes), -1)
+        number[cut] = len(sizes) + np.arange(len(cut))
+        regions = np.concatenate([regions, regions[cut]])
+        regions[cut, 1, axis[cut]] = middle[cut]
+        regions[number[cut], 0, axis[cut]] = middle[cut] + 1
+        part = np.where(above & (number[part] >= 0), number[part], part)
+        found += [_with_one(rows, part, regions, column) for column in range(width, columns)] if len(cut) else []
+    return np.concatenate(found), part
+
+
+def _with_one(
+    rows: NDArray[np.int64], part: NDArray[np.int64], regions: NDArray[np.int64], column: int
+) -> NDArray[np.int64]:
+    """Narrow regions to the values of a column that one row of theirs has."""
+    pairs, times = np.unique(np.column_stack([part, rows[:, column]]), axis=0, return_counts=True)
+    once = pairs[times == 1]
+    narrowed: NDArray[np.int64] = regions[once[:, 0]]
+    narrowed[:, :, column] = once[:, 1:]
+    return narrowed
+
+
+def _drawn_again(
+    rows: NDArray[np.int64], part: NDArray[np.int64], width: int, generator: np.random.Generator
+) -> NDArray[np.int64]:
+    """Deal the values of each attribute anew among the rows of a part."""
+    again, order = rows.copy(), np.argsort(part, kind="stable")
+    for place in range(width):
+        again[order, place] = rows[np.lexsort((generator.random(len(rows)), part)), place]
+    return again
+
+
+def _inside(boxes: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Tell which rows lie in which regions: bool (regions, rows)."""
+    found = np.ones((len(boxes), len(rows)), dtype=np.bool_)
+    for place, codes in enumerate(rows.T):
+        found &= (boxes[:, :1, place] <= codes) & (codes <= boxes[:, 1:, place])
+    return found
 
 
 def narrowing_chance(records: NDArray[np.float64]) -> NDArray[np.float64]:
