@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import InputError, PolicyError
-from sfumato.studio.project import PREFIX
 from sfumato.whole_files import write_whole
 
 if TYPE_CHECKING:
@@ -88,7 +87,7 @@ def run_studio(
 def _run_start(policy: Policy | None, *, opens: bool, port: int) -> None:
     """Serve the start page, and then the project of what is opened there."""
     from sfumato.studio.guard import Guard
-    from sfumato.studio.start import Start
+    from sfumato.studio.start import PREFIX, Start
 
     served: list[Any] = []
     with listening_socket(port) as listening:
@@ -236,6 +235,9 @@ def _folder(project: Path | None) -> Iterator[Path]:
     if project is not None:
         yield project.absolute()
         return
+    # Not above: polars must come after its allocator was set.
+    from sfumato.studio.project import PREFIX
+
     made = _new_private(PREFIX)
     folder = made / "project"
     try:
