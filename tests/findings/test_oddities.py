@@ -23,11 +23,13 @@ from sfumato.findings.oddities import (
     missing_marks,
     mistyped,
     names_that_are_values,
+    numbers_in_texts,
     of_two_units,
     same_words,
     sentinels,
     spelling_variants,
     with_lost_digits,
+    written_as_codes,
 )
 from sfumato.table.columns import folded_label
 from sfumato.table.schema import Kind
@@ -254,3 +256,37 @@ def test_records_twice_are_counted_where_chance_makes_none() -> None:
     assert equal_records(frame.iter_columns(), values_of(frame), 200) == 0
     few = pl.DataFrame({name: drawn.integers(0, 3, 200) for name in "abc"})
     assert equal_records(few.iter_columns(), values_of(few), 200) == 0
+
+
+TWENTY = range(1, 21)
+
+
+@pytest.mark.parametrize(
+    ("form", "name"),
+    [
+        ("{0} ml/min/1.73m²", "measures"), ("~{0}", "measures"), ("{0} a", "measures"), ("{0}° 7′ N", "measures"),
+        ("week {0} of 2024", "periods"), ("KW {0}/2024", "periods"), ("S{0} 2024", "periods"), ("3Q{0:02}", "periods"),
+        ("FY19{0:02}", "periods"), ("FY{0:02}/{0:02}", "periods"), ("Mon {0}:30", "periods"),
+        ("{0:04} AB", None), ("2024-W{0:02}", None), ("A{0}", None), ("Ward {0}", None), ("{0}-{0}", None),
+    ],
+)  # fmt: skip
+def test_texts_with_a_number_in_each_are_told_of_and_labels_are_not(form: str, name: str | None) -> None:
+    texts = pl.Series([form.format(number) for number in TWENTY])
+    assert numbers_in_texts(texts, ones(20)) == (() if name is None else ((name, 20),))
+
+
+@pytest.mark.parametrize(
+    ("texts", "name"),
+    [
+        (["3.9", "3.10", "3.11", "2.7", "12.1"], "parts"),
+        ([f"{number % 4}.{number:02}" for number in range(1, 31)], "parts"),
+        ([f"2024{month:02}" for month in range(1, 13)], "periods"),
+        (["0.982", "9.80", "12.5", "1.25", "3.75"], None),
+        ([f"{number % 4}.{number * 3:02}" for number in range(4, 34)], None),
+        ([f"0.{number:02}" for number in range(1, 31)], None),
+        (["3.9", "3.1", "3.11", "2.7", "12.1"], None),
+    ],
+)
+def test_numbers_written_as_rooms_and_versions_are_told_of(texts: list[str], name: str | None) -> None:
+    found = written_as_codes(pl.Series(texts), ones(len(texts)))
+    assert found == (() if name is None else ((name, len(texts)),))

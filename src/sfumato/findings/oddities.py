@@ -60,7 +60,7 @@ def _has_company(plain: str, texts: pl.Series) -> bool:
 
 _NEGATIVE = {-1, -2, -3, -4, -5, -6, -7, -8, -9, -66, -77, -88, -99, -666, -777, -888, -999, -9999, -99999, -1000}
 _STEPS, _ALONE, _GAP = 3, 5, 0.75
-"""Usual steps that lie between a sentinel and the other values, ranges of theirs where they are few, and below zero."""
+# Usual steps that lie between a sentinel and the other values, ranges of theirs where they are few, and below zero.
 
 
 def sentinels(numbers: NDArray[np.float64], counts: NDArray[np.int64]) -> list[int]:
@@ -186,7 +186,7 @@ def farthest_decide(numbers: NDArray[np.float64], counts: NDArray[np.int64]) -> 
 
 _MOST_LABELS, _MOST_SPELLINGS = 12, 60
 _FEWEST_LETTERS, _MOST_MISTYPED, _OFTEN = 5, 0.1, 10
-"""Letters of a label that may be mistyped, its records beside those of the right one, and how many these are."""
+# Letters of a label that may be mistyped, its records beside those of the right one, and how many these are.
 _MOST_TRIED = 3_000
 
 
@@ -229,7 +229,7 @@ def mistyped(texts: Sequence[str], counts: NDArray[np.int64]) -> int:
 
 
 _FACTORS = (2.54, 3.2808, 12, 30.48, 2.2046, 28.35, 1.609, 10, 60, 100, 1000, 18.02, 38.67, 88.4, 4.184)
-"""What parts usual units: inches, feet, pounds, ounces, miles, tenths, minutes, percents, and units of blood values."""
+# What parts usual units: inches, feet, pounds, ounces, miles, tenths, minutes, percents, and units of blood values.
 _NEAR, _APART, _LEAST = 0.12, 0.15, 0.02
 
 
@@ -313,7 +313,7 @@ _LEFT = {
     "markup": r"&(?:amp|lt|gt|nbsp|quot|apos|#[0-9]+);|</?[A-Za-z][A-Za-z0-9]*(?: [^>]*)?/?>",
     "lost-letters": "\ufffd|Ã[\u0080-\u00bf¤¶¼ŸÄÖÜ„–œ]|â€",
     "formulas": r"^(?:=|'[0-9]|@[A-Za-z])",
-    "exponents": r"^[+-]?[0-9](?:[.,][0-9]+)?[eE]\+?[0-9]{2}$",
+    "exponents": r"^[+-]?[0-9](?:[.,][0-9]+)?[eE]\+?[0-9]{1,2}$",
     "other-digits": r"[^\x00-\x7f]",
     "quotes": r'^[^"]*"[^"]*$',
     "controls": r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]",
@@ -338,6 +338,61 @@ def left_by_programs(texts: pl.Series, counts: NDArray[np.int64]) -> tuple[tuple
     if damaged.any() and 2 * int(texts.str.contains(_RANGES).sum()) >= len(texts):
         found.append(("damaged-ranges", int(counts[damaged.to_numpy()].sum())))
     return tuple(found)
+
+
+# Texts with a number in each, and numbers that are written as codes are.
+
+
+_MEASURE = (
+    r"^[~≈<>±]? ?[+\-−]?[0-9][0-9.,·'’\s]*(?:[\p{L}%°µ/][^,;]{0,24})?$",
+    r"^[0-9]+ ?[°'′’][ 0-9.,'\"″”′’]*[A-Za-z]?$",
+)
+_PERIOD = (
+    r"(?i)^(?:[1-4] ?q|q ?[1-4]|fy|h[12])[ /'’\-]{0,2}[0-9]{2}",
+    r"(?:^|[^0-9])(?:1[89]|20)[0-9]{2}[^0-9]+[0-9]",
+    r"(?:^|[^0-9])[0-9]{1,2}[^0-9]+(?:1[89]|20)[0-9]{2}(?:[^0-9]|$)",
+    r"(?:^|[^0-9])[0-9]{1,2}:[0-9]{2}(?:[^0-9]|$)",
+)
+_KNOWN_LABELS = r"^[0-9]{4} ?[A-Z]{2}$|^[0-9]{4}-?[WQHSwqhs][0-9]{1,2}$|^[0-9.]+$"
+_NEARLY_ALL, _FEWEST_NUMBERS = 0.9, 10
+
+
+def numbers_in_texts(texts: pl.Series, counts: NDArray[np.int64]) -> tuple[tuple[str, int], ...]:
+    """Count the records of a column of text of which nearly every one has a number, or a time, in it. Cost O(bytes)."""
+    if len(texts) < _FEWEST_NUMBERS // 2 or texts.str.contains(_KNOWN_LABELS).all():
+        return ()
+    for name, patterns in (("periods", _PERIOD), ("measures", _MEASURE)):
+        fits = texts.str.contains("|".join(f"(?:{each})" for each in patterns))
+        if float(fits.mean() or 0) >= _NEARLY_ALL and (name == "periods" or len(texts) >= _FEWEST_NUMBERS):  # type: ignore[arg-type]
+            return ((name, int(counts[fits.to_numpy()].sum())),)
+    return ()
+
+
+_YEAR_AND_PART = r"^(?:19|20)[0-9]{2}(?:0[1-9]|[1-4][0-9]|5[0-3])$"
+_MOST_PARTS, _FEWEST_WHOLES = 59, 3
+
+
+def written_as_codes(texts: pl.Series, counts: NDArray[np.int64]) -> tuple[tuple[str, int], ...]:
+    """Count the records with numbers that may be sections, rooms, times or months: as numbers 3.1 is 3.10."""
+    if len(texts) < _FEWEST_NUMBERS // 2:
+        return ()
+    if texts.str.contains(_YEAR_AND_PART).all():
+        return (("periods", int(counts.sum())),)
+    fractions = texts.str.extract(r"^[+-]?[0-9]+\.([0-9]+)$").drop_nulls()
+    if len(fractions) < _FEWEST_NUMBERS // 2:
+        return ()
+    digits = fractions.str.len_bytes()
+    ends_in_zero = fractions.str.contains("[0-9]0$")
+    # Programs write as many digits of all, or no zero at the end.
+    is_mixed = bool(ends_in_zero.any()) and int(digits.min() or 0) < int(digits.filter(ends_in_zero).max() or 0)  # type: ignore[arg-type]
+    significant = texts.str.replace_all(r"^[+-]?0*\.?0*|[^0-9]", "").str.len_bytes()
+    is_of_places = fractions.n_unique() >= _FEWEST_NUMBERS and bool((digits == 2).all()) and (
+        int(fractions.max() or 0) <= _MOST_PARTS and len(fractions) == len(texts) >= 2 * _FEWEST_NUMBERS  # type: ignore[arg-type]
+        and texts.str.extract(r"^([+-]?[0-9]+)").n_unique() >= _FEWEST_WHOLES
+    )  # fmt: skip
+    if not is_of_places and (not is_mixed or significant.n_unique() == 1):
+        return ()
+    return (("parts", int(counts.sum())),)
 
 
 # What several columns, or several rows, have in common.

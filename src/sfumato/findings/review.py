@@ -27,11 +27,13 @@ from sfumato.findings.oddities import (
     missing_marks,
     mistyped,
     names_that_are_values,
+    numbers_in_texts,
     of_two_units,
     same_words,
     sentinels,
     spelling_variants,
     with_lost_digits,
+    written_as_codes,
 )
 from sfumato.findings.words import names_of, values_that_mean
 from sfumato.hierarchy.tree import HierarchySpecification
@@ -344,6 +346,7 @@ def _beside_days(profiles: Sequence[Profile], schema: Schema | None) -> list[Pro
     return [one(each) for each in profiles]
 
 
+_LOOKED_AT = 10_000
 _TRIED = 100
 """Texts at the beginning that tell whether reading a whole column as numbers is worth trying."""
 _TOGETHER = 32
@@ -444,6 +447,7 @@ def _plain_numbers(column: pl.Series, reading: ValueReading, declared: Attribute
     ones = np.ones(len(column), dtype=np.int64)
     found = _values(column.name, typed.values, None, typed.kind, len(column))
     left = left_by_programs(column.fill_null(""), ones)
+    left += written_as_codes(column.head(_LOOKED_AT).drop_nulls(), ones)
     remarks = tuple(remark.removeprefix(f"Column {column.name!r}: ") for remark in typed.remarks)
     return Profile(found, missing, (), None, 0, typed.kind, left=left, remarks=remarks)
 
@@ -496,6 +500,9 @@ def _profile_of_texts(
     values = _values(name, typed.values, rest_counts, typed.kind, records)
     kind = None if question is not None or lost or (numeric and sure) else typed.kind
     left = left_by_programs(texts, counts)
+    if undeclared and not question and not lost and not remarks and typed.kind in (Kind.NUMERIC, Kind.CATEGORICAL):
+        written, of_each = texts.filter(plain), counts[plain.to_numpy()]
+        left += (numbers_in_texts if typed.kind is Kind.CATEGORICAL else written_as_codes)(written, of_each)
     return Profile(
         values, records - known, tuple(marks), question, lost, kind, lost_key, hardly_text, left, tuple(remarks)
     )
@@ -835,6 +842,9 @@ _CELLS = {
     "damaged-ranges": "A spreadsheet may have made dates, such as 10-Oct, of the ranges in {}.",
     "lost-digits": "Numbers of 16 digits or more end in zeros, in {}. A spreadsheet may have rounded them.",
     "below-zero": "Numbers below zero stand in {}, though the name is that of something that is not.",
+    "measures": "A number stands in nearly every text, in {}. They stay text; numbers need one unit and one form.",
+    "periods": "Days, times, weeks or other parts of a year may be meant in {}. They are read as they are written.",
+    "parts": "Numbers may be those of rooms, sections or hours, in {}. As numbers, 3.1 and 3.10 are the same.",
     "mistyped": "A rare label differs by one letter from a frequent one, in {}. Are they the same?",
 }
 """What is said of some cells."""
