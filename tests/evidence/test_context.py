@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 
 import sfumato as sf
 from sfumato.cli.app import app
-from sfumato.cli.evidence import FORM
 from sfumato.evaluation.attacks import BackgroundKnowledge, Homogeneity
 from sfumato.evidence.context import abridge, context_content, log_decision, log_in_words, log_problem, read_decisions
+from sfumato.evidence.standards import page_questions
 
 STATED = {"owner": "A. Steward, data office", "source": "the contract of 2026"}
 BASE = {
@@ -198,22 +198,48 @@ def test_records_are_people_only_where_a_column_says_so(folder, keys, outcome, w
 
 
 def test_law_is_answered_by_a_person_or_by_nobody(folder, table):
-    def law(**more: Any) -> list[dict[str, Any]]:
+    def law(**more: Any) -> dict[str, Any]:
         made = sf.report(folder, table, policy=policy(context(0.3, 0.1, 0.1, **more)), attacks=False, seed=1)
-        assert all(one["answer"][:20] in made.short_html() for one in made.to_dict()["law"])
-        found: list[dict[str, Any]] = made.to_dict()["law"]
+        found: dict[str, Any] = made.to_dict()["law"]
+        short = made.short_html()
+        assert all(label in short for label in found["open"])
+        assert all(one["answer"] in short for part in found["answered"].values() for one in part)
         return found
 
-    assert [one["answer"] for one in law()] == ["not answered."] * 3
+    nobody = law()
+    assert [one["answer"] for one in nobody["first"]] == ["", "", ""]
+    assert (nobody["answered"], nobody["signers"]) == ({}, {})
+    assert len(nobody["open"]) == len(page_questions())
     person = {"name": "N. Officer", "role": "data protection officer", "day": "2026-11-02"}
-    basis, anonymous, accepted = law(
-        answers=[{"question": "wp29 basis", "answer": "Article 9.", **person}],
+    told = law(
+        answers=[
+            {"question": "wp29 basis", "answer": "Article 9.", **person},
+            {"question": "gdpr 44", "answer": "Germany; no handing on", **person},
+        ],
         unanswered={**person, "day": "2027-01-02"},
     )
-    assert basis["answer"] == "Article 9. (N. Officer, data protection officer, 2026-11-02)"
-    assert anonymous["answer"] == "not answered. N. Officer, data protection officer, is to answer by 2027-01-02."
+    basis, anonymous, accepted = told["first"]
+    assert (basis["answer"], basis["by"]) == ("Article 9.", "a")
+    assert told["signers"] == {"a": "N. Officer, data protection officer, 2026-11-02"}
+    assert told["answered"]["Law and responsibility"][0]["answer"] == "Germany; no handing on"
+    assert told["until"] == "N. Officer, data protection officer, is to answer by 2027-01-02."
     assert "Figures do not decide what the law asks." in " ".join(anonymous["figures"])
-    assert not accepted["is_answered"]
+    assert not accepted["by"]
+    assert len(told["open"]) == len(nobody["open"]) - 2
+
+
+def test_an_answer_that_names_nobody_is_the_authors():
+    author = {"name": "A. Steward", "role": "data office", "day": "2026-11-02"}
+    alone = {"question": "gdpr 44", "answer": "Germany"}
+    stated = context(0.3, 0.1, 0.1, author=author, answers=[alone])
+    given = policy(stated).context
+    assert given is not None
+    assert [(one.name, one.role, one.day) for one in given.answers] == [tuple(author.values())]
+    for wrong in ({**stated, "author": None}, {**stated, "answers": [{**alone, "name": "B. Officer"}]}):
+        with pytest.raises(
+            sf.PolicyError, match="answers: to 'gdpr 44' must say name, role and day; or state an author"
+        ):
+            policy({key: one for key, one in wrong.items() if one is not None})
 
 
 def test_recognition_is_of_one_reader_or_of_all(folder, table):
@@ -432,7 +458,8 @@ def test_the_form_is_refused_until_it_is_filled_in(folder, tmp_path):
     assert run("init", "--policy", form)[0] == 2  # it has the section
     assert run("init", "--policy", tmp_path / "policy.toml", "--out", folder / "x.toml")[0] == 2
     assert run("init", "--out", form)[0] == 2
-    assert run("init")[1] == FORM
+    shown = run("init")[1]
+    assert all(f'# question = "{one.question}"' in shown for one in page_questions())
 
 
 @pytest.mark.parametrize(

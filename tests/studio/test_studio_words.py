@@ -10,7 +10,7 @@ from importlib import resources
 
 import pytest
 
-from sfumato.evidence.standards import standards
+from sfumato.evidence.standards import is_asked, standards
 from sfumato.findings.meaning import Meaning
 from sfumato.models import MODELS
 from sfumato.models.protocol import BESIDE_THE_TABLE
@@ -120,7 +120,7 @@ def core():
     yield from BESIDE_THE_TABLE
     for kind in (PublishedTable, RandomizedTable, BucketizedTables, SlicedTable, MarginalTables):
         yield from kind.limits
-    yield from (one.ask for standard in standards() for one in standard.questions if one.source is None)
+    yield from (one.ask for standard in standards() for one in standard.questions if is_asked(one))
 
 
 @pytest.mark.parametrize("name", CATALOGUES)

@@ -37,9 +37,6 @@ task writes a package for a person who is to look for people; score holds the an
 log writes down what was decided when, over versions of a policy.
 """
 
-FORM = Path(__file__).with_name("evidence_form.toml").read_text(encoding="utf-8")
-"""What is filled in for a recipient."""
-
 
 def init(
     out: Annotated[
@@ -55,16 +52,17 @@ def init(
     It is the section [context] of a policy. Lines that are not filled in are asked for by name. A policy file for each
     recipient serves one release folder: the release holds nothing of this section.
     """
+    from sfumato.evidence.standards import form_of_answers
     from sfumato.policy.file import read_policy
     from sfumato.whole_files import PRIVATE, read_regular_text, write_whole
 
-    text = FORM
+    text = form = Path(__file__).with_name("evidence_form.toml").read_text(encoding="utf-8") + form_of_answers()
     if policy is not None:
         if "context" in read_policy(policy):
             raise InputError(f"{policy}: has a section [context] already; edit it, or name another policy")
         if str(out) != "-" and out.absolute().parent != policy.absolute().parent:
             raise InputError(f"--out: name a file beside {policy}; hierarchies that it names are looked for there")
-        text = f"{read_regular_text(policy).rstrip()}\n\n{FORM}"
+        text = f"{read_regular_text(policy).rstrip()}\n\n{form}"
     if str(out) == "-":
         return say(text.rstrip("\n"))
     if out.exists() and not overwrite:

@@ -112,6 +112,7 @@ def report_content(subject: ReportedRelease, wishes: ReportOptions) -> dict[str,
         "made": datetime.now(UTC).date().isoformat(),
         **_occasion(subject),
         "kind": {"name": subject.published.kind, "meaning": KINDS.get(subject.published.kind, "")},
+        "method": _method(subject),
         "records": _records(subject),
         "columns": columns_content(subject),
         "others": None if subject.original is None else subject.original.schema.others,
@@ -174,6 +175,22 @@ def _occasion(subject: ReportedRelease) -> dict[str, Any]:
     policy = subject.full_policy
     stated = policy.context or policy if policy else None
     return {"purpose": stated and stated.purpose, "recipient": stated and stated.recipient}
+
+
+def _method(subject: ReportedRelease) -> str | None:
+    """Say which anonymizer made the release, and what it does; where the steward left the choice, that it was taken."""
+    from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
+
+    named = subject.policy.algorithm()
+    if named is None:
+        return None
+    name = named[0]
+    made = next((registry[name] for registry in (ANONYMIZERS, PUBLISHERS) if name in registry), None)
+    words = (made.__doc__ or "").partition("\n")[0].rstrip(".")
+    asked = None if subject.full_policy is None else subject.full_policy.anonymizer
+    asked_name = getattr(asked, "name", name)
+    taken = f", which {asked_name} took for this table" if asked_name != name else ""
+    return f"{name}{taken}{f': {words[:1].lower()}{words[1:]}' if words else ''}"
 
 
 def _records(subject: ReportedRelease) -> dict[str, Any]:
@@ -545,6 +562,7 @@ def result_content(result: AttackResult) -> dict[str, Any]:
         "is_allowed": bool(result.is_allowed),
         "needed": result.needed,
         "surest": _surest(found.get("curve")),
+        "first": next(_looks(found.get("curve")), None),
     }
 
 

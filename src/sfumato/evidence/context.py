@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
 from math import prod
 from pathlib import Path
+from string import ascii_lowercase
 from textwrap import shorten
 from typing import Any, Literal
 
@@ -618,25 +619,54 @@ def _changes(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[st
 
 
 LAW = ("wp29 basis", "wp29 anonymous", "wp29 residual risk")
-"""Questions that no figure decides, and that stand on the first page."""
+"""Questions of law that stand in full on the first page."""
 
 
-def law_content(context: Context | None, content: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the questions of law with who answers them, and what the figures say; the program answers none.
+def law_content(context: Context | None, content: Mapping[str, Any], listed: Sequence[Any]) -> dict[str, Any]:
+    """Return what no figure decides, with who answers it, and what the figures say; the program answers none.
 
-    `content`: of one edition, with its ``standards`` and ``context``.
+    Parameters
+    ----------
+    context
+        The section of the steward's policy; None where there is none.
+    content
+        Of one edition, with its ``standards`` and ``context``.
+    listed
+        What the page to sign asks: each with ``heading``, ``question`` and ``label``.
+
+    Returns
+    -------
+    dict
+        ``first``: the questions of :data:`LAW`; ``answered``: the others, by heading; ``open``: labels of those that
+        nobody answers; ``until``: who is to answer them; ``signers``: who gave the answers, by the letter beside each.
     """
-    asked = {one["question"]: one for standard in content["standards"] for one in standard["questions"]}
-    owner, answers = (None, ()) if context is None else (context.unanswered, context.answers)
-    until = "" if owner is None else f" {owner.name}, {owner.role}, is to answer by {owner.day}."
-    found = []
-    for name in LAW:
-        given = next((one for one in answers if one.question == name), None)
-        said = f"{given.answer} ({given.name}, {given.role}, {given.day})" if given else f"not answered.{until}"
-        entry = {"question": name, "ask": asked[name]["ask"], "is_answered": given is not None}
-        found.append({**entry, "answer": said, "figures": []})
-    found[1]["figures"] = list(_figures_of_law(content))
-    return found
+    asks = {one["question"]: one["ask"] for standard in content["standards"] for one in standard["questions"]}
+    owner, given = (None, ()) if context is None else (context.unanswered, context.answers)
+    answers = {one.question: one for one in given}
+    named = dict.fromkeys(
+        f"{one.name}, {one.role}, {one.day}" for each in listed if (one := answers.get(each.question)) is not None
+    )
+    letters = {
+        name: ascii_lowercase[place] if place < len(ascii_lowercase) else str(place) for place, name in enumerate(named)
+    }
+    until = "" if owner is None else f"{owner.name}, {owner.role}, is to answer by {owner.day}."
+    first, answered = dict[str, Any](), dict[str, list[dict[str, str]]]()
+    for each in listed:
+        one = answers.get(each.question)
+        by = "" if one is None else letters[f"{one.name}, {one.role}, {one.day}"]
+        entry = {"label": each.label, "ask": asks[each.question], "answer": "" if one is None else one.answer, "by": by}
+        if each.question in LAW:
+            figures = list(_figures_of_law(content)) if each.question == LAW[1] else []
+            first[each.question] = {**entry, "question": each.question, "figures": figures}
+        elif one is not None:
+            answered.setdefault(each.heading, []).append(entry)
+    return {
+        "first": [first[name] for name in LAW],
+        "answered": answered,
+        "open": [each.label for each in listed if each.question not in answers],
+        "until": until,
+        "signers": {letter: name for name, letter in letters.items()},
+    }
 
 
 def _figures_of_law(content: Mapping[str, Any]) -> Iterator[str]:

@@ -122,6 +122,7 @@ def own_content(subject: OwnSubject, original: Any, wishes: ReportOptions) -> di
         "purpose": stated.get("purpose"),
         "recipient": stated.get("recipient"),
         "kind": {"name": kind.name, "meaning": kind.meaning or kind.name},
+        "method": None,
         "records": {"original": None if found is None else found.original, "published": subject.verification.records},
         "columns": _columns(subject),
         "promises": promises_content(subject.verification, words),

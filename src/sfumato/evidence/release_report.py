@@ -35,7 +35,13 @@ from sfumato.evidence.content import (
 )
 from sfumato.evidence.context import ESTIMATED, KNOWS, Decision, context_content, law_content, review_content
 from sfumato.evidence.intruder import read_score
-from sfumato.evidence.standards import GLOSSARY, annex_section, counts_in_words, glossary_of, standards_content
+from sfumato.evidence.standards import (
+    annex_section,
+    counts_in_words,
+    glossary_of,
+    page_questions,
+    standards_content,
+)
 from sfumato.models.protocol import Outcome
 from sfumato.numbers import counted, percent
 from sfumato.policy.parts import Context
@@ -111,7 +117,6 @@ class ReleaseReport:
         What has no room is counted, and stands in the annex. Needs Jinja and matplotlib.
         """
         content = self.to_dict(edition)
-        drawings = {"losses": svg} if (svg := _losses(content["losses"])) else {}
         counts, tried = counts_in_words(content["standards"]), content.get("intruder") or {"sentences": ()}
         # Each of these stands under a heading of its own.
         elsewhere = {counts, *tried["sentences"], *_attacks(content["attacks"]), *_loss(content["losses"])}
@@ -119,13 +124,13 @@ class ReleaseReport:
         said = [one for one in content["summary"] if one not in elsewhere and not one.startswith(ESTIMATED)]
         annex = None if self.annex is None else {"name": self.annex.name, "sha256": sha256_of(self.annex)}
         points = {
-            "predicate": GLOSSARY["predicate"],
             "open": open_points(content),
             "standards_in_words": counts,
             "summary": said,
             "annex": annex,
         }
-        return render({**content, **points}, drawings, "short.html")
+        words = glossary_of(render({**content, **points, "glossary": {}}, {}, "short.html"))
+        return render({**content, **points, "glossary": words}, {}, "short.html")
 
     def save(
         self, path: str | Path, edition: Edition = "internal", *, overwrite: bool = False, short: bool = False
@@ -346,7 +351,11 @@ def _for_recipient(context: Context | None, content: Mapping[str, Any]) -> dict[
     found["review"] = review_content(context, content)
     found |= {"context": None if context is None else context_content(context, content)}
     found["standards"] = standards_content(context, found)
-    return {**found, "law": law_content(context, found), "unanswered": _open_owner(context, found["made"])}
+    return {
+        **found,
+        "law": law_content(context, found, page_questions()),
+        "unanswered": _open_owner(context, found["made"]),
+    }
 
 
 def _one_list(content: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -60,9 +60,22 @@ GLOSSARY = {
     "total variation": "the share of records that would need another value to restore what was there",
     "surest": "those about whom the attacker believes a guess most firmly",
     "shadow": "another release of the same kind, made to learn what one looks like",
+    "linkage": "finding the record of a known person by what others may know; nearest: by what lies closest; noisy: by "
+    "values that are partly wrong",
+    "homogeneity": "all who look alike have the same sensitive value, so that it is known of each",
+    "background knowledge": "values that are ruled out for a person leave one",
+    "skewness": "a value is much more frequent among people who look alike than among everybody",
+    "similarity": "the sensitive values of people who look alike differ, and mean nearly the same",
+    "corruption": "the attacker knows the sensitive values of some people, and learns of the others",
+    "attribute inference": "a program that learned from the release predicts a value of a person",
+    "membership": "telling whether somebody is in the data at all",
+    "definetti": "a program learns how values go together, and which record is whose",
+    "others and release": "guessing from other people's records, with and without the release",
+    "reconstruction": "computing the records from what is published",
+    "intersection": "comparing what two releases say of one person",
+    "fingerprint": "finding a person behind a pseudonym by some of the person's values",
     "downcoding": "guessing the exact value from the coarse one",
     "minimality": "using that the program changes no more than it must",
-    "mondrian": "the method that divides groups of people as long as each part keeps the promises",
 }
 """Words of the field, in plain ones; the annex explains those that occur."""
 
@@ -115,11 +128,55 @@ class Standard(NamedTuple):
 @cache
 def standards() -> tuple[Standard, ...]:
     """Return all standards; several questions of one clause are told apart by a letter."""
-    text = resources.files("sfumato.evidence").joinpath("standards.toml").read_text(encoding="utf-8")
     return tuple(
         Standard(one["id"], one["title"], one["numbers"], _questions(one["id"], one["items"]))
-        for one in tomllib.loads(text)["standards"]
+        for one in _file()["standards"]
     )
+
+
+@cache
+def _file() -> dict[str, Any]:
+    return tomllib.loads(resources.files("sfumato.evidence").joinpath("standards.toml").read_text(encoding="utf-8"))
+
+
+class Asked(NamedTuple):
+    """What stands on the page to sign, as no figure decides it: a question of a standard in few words, and an example.
+
+    `heading`: what it is about.
+    """
+
+    heading: str
+    question: str
+    label: str
+    example: str
+
+
+@cache
+def page_questions() -> tuple[Asked, ...]:
+    """Return what the page to sign says of law, people and recipient, or lists as not answered."""
+    return tuple(Asked(part["heading"], **one) for part in _file()["page"] for one in part["items"])
+
+
+def form_of_answers() -> str:
+    """Return the part of the form that asks what no figure decides, as comments of a policy: all of the page first."""
+    asked = {one.name: one.ask for standard in standards() for one in standard.questions if is_asked(one)}
+    first = {one.question: one.example for one in page_questions()}
+    lines = []
+    for name in dict.fromkeys((*first, *asked)):
+        example = f"   # such as: {first[name]}" if name in first else ""
+        answer = f'# answer = "…"{example}'
+        lines += ["# [[context.answers]]", f'# question = "{name}"   # {_asks()[name]}', answer, ""]
+    return "\n".join(lines)
+
+
+def is_asked(question: Question) -> bool:
+    """Tell whether a person must answer, as no figure does."""
+    return (question.source is None or question.lacks is not None) and question.alike is None
+
+
+@cache
+def _asks() -> dict[str, str]:
+    return {one.name: one.ask for standard in standards() for one in standard.questions}
 
 
 def _questions(standard: str, items: Sequence[Mapping[str, str]]) -> tuple[Question, ...]:
@@ -528,6 +585,10 @@ def _pseudonyms(content: _Content) -> str | None:
     return found[0] if found else "None is published." if unplayed.get("fingerprint") == UNPUBLISHED else None
 
 
+def _published(content: _Content) -> str:
+    return f"{', '.join(one['name'] for one in content['columns'] if one['role'] != 'identifying')}."
+
+
 def _listing(key: str, what: str, place: str) -> Callable[[_Content], str | None]:
     """Say in which section of the annex something stands, where it does."""
     return lambda content: f"{what}: section {annex_section(place)}." if content[key] else None
@@ -583,6 +644,8 @@ _COUNTS: Mapping[str | None, Callable[[_Content], str | None]] = {
     "products": _products,
     "public": _public,
     "attacks": _attacks,
+    "method": lambda content: content["method"] and f"{content['method']}.",
+    "published": _published,
     "control": _control,
     "unplayed": _unplayed,
     **{name: _criterion(name) for name in ("singling out", "linkability", "inference")},

@@ -523,7 +523,7 @@ class Author(PolicyPart):
     day: Annotated[str, AfterValidator(_day)]
 
 
-class Answer(Author):
+class Answer(PolicyPart):
     """What a person answers to a question of a standard.
 
     Attributes
@@ -540,6 +540,9 @@ class Answer(Author):
 
     question: Words
     answer: Words
+    name: Words = ""
+    role: Words = ""
+    day: Annotated[str, AfterValidator(_day)] = ""
 
 
 class Context(PolicyPart):
@@ -576,7 +579,7 @@ class Context(PolicyPart):
     review_by
         The day by which it is, as ISO text.
     answers
-        To questions of standards that no count answers.
+        To questions of standards that no count answers; one that names nobody is the author's.
     unanswered
         Who answers those that nobody has, and by which day.
     purpose_columns
@@ -616,8 +619,22 @@ class Context(PolicyPart):
             of_one = [name for name, one in self.assumptions().items() if one.of == "one"]
             if of_one and self.readers is None:
                 wrong.append(f"readers is missing; how likely {', '.join(of_one)} is, is stated of one of them")
+            wrong.extend(self._wrong_answers())
             raise_all(PolicyError, wrong)
         return self
+
+    def _wrong_answers(self) -> Iterator[str]:
+        """Give answers that name nobody to the author, and find those of nobody, or of somebody half named."""
+        given = []
+        for one in self.answers:
+            named = [bool(getattr(one, key)) for key in Author.model_fields]
+            if not any(named) and self.author is not None:
+                given.append(one.model_copy(update=self.author.model_dump()))
+            elif all(named):
+                given.append(one)
+            else:
+                yield f"answers to {one.question!r} must say name, role and day; or state an author"
+        object.__setattr__(self, "answers", tuple(given))
 
     def assumptions(self) -> dict[str, Assumption]:
         """Return what is assumed of each way it may come to an attack; none where the recipient is the public."""

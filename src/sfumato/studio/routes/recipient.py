@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from sfumato.errors import PolicyError
-from sfumato.evidence.standards import standards
+from sfumato.evidence.standards import is_asked, page_questions, standards
 from sfumato.policy.entries import checked
 from sfumato.policy.parts import WAYS, Context
 from sfumato.studio.jobs import RECIPIENT, stated_context
@@ -37,6 +37,8 @@ CARDS: dict[str, tuple[Field, ...]] = {
         Field("recipient", "Who gets the release"),
         Field("purpose", "What for"),
         Field("other-data", "What else they may hold about the same people"),
+        Field("readers", "How many people may open the file", "such as 3"),
+        Field("purpose-columns", "Columns that the purpose needs", "names, with commas between"),
     ),
     "What keeps them from trying": (
         Field("controls.access", "Who may open it, and where", "say none where there is nothing"),
@@ -47,6 +49,11 @@ CARDS: dict[str, tuple[Field, ...]] = {
     **{
         f"How likely {meaning}": (
             Field(f"{way}.probability", "Probability", "from 0 to 1"),
+            *(
+                (Field(f"{way}.of", "Of one reader, or of all", choices=("", "one", "all")),)
+                if way == "recognition"
+                else ()
+            ),
             *(Field(f"{way}.{key}", label, hint) for key, label, hint in _OWNED),
         )
         for way, meaning in WAYS.items()
@@ -70,8 +77,13 @@ CARDS: dict[str, tuple[Field, ...]] = {
         Field("review", "When, and after which events"),
         Field("review-by", "The last day for it"),
     ),
+    "Who answers what nobody has answered": (
+        Field("unanswered.name", "Name"),
+        Field("unanswered.role", "Office"),
+        Field("unanswered.day", "By which day", "such as 2026-11-30"),
+    ),
 }
-_NUMBERS = ("probability", "value", "least", "most")
+_NUMBERS = ("probability", "value", "least", "most", "readers")
 SCALE = {"strong": (0.05, 0.1, 0.2), "middle": (0.2, 0.3, 0.4), "weak": (0.4, 0.5, 0.6)}
 """A usual scale of an attempt: controls → by motives and means that are low, middle and high."""
 
@@ -81,7 +93,8 @@ def recipient(request: Request) -> Response:
     desk = desk_of(request)
     stated = stated_context(desk.project)
     found = {} if stated is None else stated.model_dump(mode="json", by_alias=True, exclude_none=True)
-    asked = [one for standard in standards() for one in standard.questions if one.source is None]
+    asked = {one.name: one for standard in standards() for one in standard.questions if is_asked(one)}
+    first = dict.fromkeys(one.question for one in page_questions())
     given = {one["question"]: one["answer"] for one in found.get("answers", ())}
     return page(
         request,
@@ -91,7 +104,7 @@ def recipient(request: Request) -> Response:
         values=_flat(found),
         public=found.get("public", False),
         scale=SCALE,
-        asked=asked,
+        asked=[asked[name] for name in {**first, **asked} if name in asked],
         given=given,
         is_stated=stated is not None,
     )
@@ -101,7 +114,8 @@ def _flat(stated: dict[str, Any], path: str = "") -> dict[str, str]:
     """Return every value by its path."""
     found: dict[str, str] = {}
     for key, one in stated.items():
-        found |= _flat(one, f"{path}{key}.") if isinstance(one, dict) else {f"{path}{key}": str(one)}
+        words = ", ".join(one) if key == "purpose-columns" else str(one)
+        found |= _flat(one, f"{path}{key}.") if isinstance(one, dict) else {f"{path}{key}": words}
     return found
 
 
@@ -112,6 +126,8 @@ def state(request: Request, sent: FormData) -> str:
         if value := text(sent, field.path).strip():
             part, _, key = field.path.rpartition(".")
             (stated.setdefault(part, {}) if part else stated)[key] = _number(value, field) if key in _NUMBERS else value
+    if names := stated.get("purpose-columns"):
+        stated["purpose-columns"] = [name.strip() for name in names.split(",") if name.strip()]
     # A list of choices always says something; alone it states no threshold.
     if {*stated.get("threshold", {})} <= {"quantity", "attempt", "attacker"}:
         stated.pop("threshold", None)
