@@ -625,20 +625,8 @@ LAW = ("wp29 basis", "wp29 anonymous", "wp29 residual risk")
 def law_content(context: Context | None, content: Mapping[str, Any], listed: Sequence[Any]) -> dict[str, Any]:
     """Return what no figure decides, with who answers it, and what the figures say; the program answers none.
 
-    Parameters
-    ----------
-    context
-        The section of the steward's policy; None where there is none.
-    content
-        Of one edition, with its ``standards`` and ``context``.
-    listed
-        What the page to sign asks: each with ``heading``, ``question`` and ``label``.
-
-    Returns
-    -------
-    dict
-        ``first``: the questions of :data:`LAW`; ``answered``: the others, by heading; ``open``: labels of those that
-        nobody answers; ``until``: who is to answer them; ``signers``: who gave the answers, by the letter beside each.
+    `content`: of one edition. `listed`: what the page to sign asks. Of the result ``open`` names those that nobody
+    answers, ``until`` who is to, and ``signers`` who gave the answers, by the letter beside each.
     """
     asks = {one["question"]: one["ask"] for standard in content["standards"] for one in standard["questions"]}
     owner, given = (None, ()) if context is None else (context.unanswered, context.answers)

@@ -139,7 +139,7 @@ def _file() -> dict[str, Any]:
     return tomllib.loads(resources.files("sfumato.evidence").joinpath("standards.toml").read_text(encoding="utf-8"))
 
 
-class Asked(NamedTuple):
+class PageQuestion(NamedTuple):
     """What stands on the page to sign, as no figure decides it: a question of a standard in few words, and an example.
 
     `heading`: what it is about.
@@ -152,9 +152,9 @@ class Asked(NamedTuple):
 
 
 @cache
-def page_questions() -> tuple[Asked, ...]:
+def page_questions() -> tuple[PageQuestion, ...]:
     """Return what the page to sign says of law, people and recipient, or lists as not answered."""
-    return tuple(Asked(part["heading"], **one) for part in _file()["page"] for one in part["items"])
+    return tuple(PageQuestion(part["heading"], **one) for part in _file()["page"] for one in part["items"])
 
 
 def form_of_answers() -> str:

@@ -87,7 +87,8 @@ def run_studio(
 def _run_start(policy: Policy | None, *, opens: bool, port: int) -> None:
     """Serve the start page, and then the project of what is opened there."""
     from sfumato.studio.guard import Guard
-    from sfumato.studio.start import PREFIX, Start
+    from sfumato.studio.project import PREFIX
+    from sfumato.studio.start import Start
 
     served: list[Any] = []
     with listening_socket(port) as listening:

@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.classes.partition import Form
 from sfumato.errors import PolicyError
 from sfumato.evaluation.attacks.original_values import (
     ExactPart,
@@ -610,7 +611,7 @@ def _read_nearest(target: Target) -> tuple[Published, Recoding]:
     published = target.published
     if isinstance(published, RandomizedTable) and published.classes:
         roles = published.quasi_identifying, published.sensitive
-        return PublishedTable(published.data, *roles), Recoding(numeric="mean")
+        return PublishedTable(published.data, *roles), Recoding(numeric=Form.MEAN)
     return _as_marginal(published), target.recoding
 
 
