@@ -410,3 +410,9 @@ def test_a_recipient_sees_the_recount_and_no_original(tmp_path):
         broken = client.get("/recount").text
         assert "It does not" in broken
         assert "broken" in broken
+
+
+def test_the_page_of_runs_names_each_promise_once(studio):
+    studio.set_up()
+    shown = studio.get("/runs")
+    assert (shown.status_code, shown.text.count(", k-anonymity")) == (200, 1)

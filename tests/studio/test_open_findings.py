@@ -298,9 +298,3 @@ def test_a_review_names_what_is_found_and_its_proposal_is_taken_by_one_button(tm
         # A promise that is added asks for no more values than there are.
         studio.post("/setup/promises", what="add", name="entropy-l-diversity")
         assert studio.desk.draft.rest["models"][-1]["l"] == 2
-
-
-def test_the_page_of_runs_names_each_promise_once_with_its_columns(studio):
-    studio.set_up()
-    shown = studio.get("/runs")
-    assert (shown.status_code, shown.text.count("k-anonymity")) == (200, 1)
