@@ -346,7 +346,6 @@ def _beside_days(profiles: Sequence[Profile], schema: Schema | None) -> list[Pro
     return [one(each) for each in profiles]
 
 
-_LOOKED_AT = 10_000
 _TRIED = 100
 """Texts at the beginning that tell whether reading a whole column as numbers is worth trying."""
 _TOGETHER = 32
@@ -447,9 +446,21 @@ def _plain_numbers(column: pl.Series, reading: ValueReading, declared: Attribute
     ones = np.ones(len(column), dtype=np.int64)
     found = _values(column.name, typed.values, None, typed.kind, len(column))
     left = left_by_programs(column.fill_null(""), ones)
-    left += written_as_codes(column.head(_LOOKED_AT).drop_nulls(), ones)
+    left += _codes_among(column, typed.values.cast(pl.Float64))
     remarks = tuple(remark.removeprefix(f"Column {column.name!r}: ") for remark in typed.remarks)
     return Profile(found, missing, (), None, 0, typed.kind, left=left, remarks=remarks)
+
+
+_MONTHS = (190_001, 209_953)
+
+
+def _codes_among(column: pl.Series, numbers: pl.Series) -> tuple[tuple[str, int], ...]:
+    # Texts are counted only where fractions, or years with a month or week, may be codes.
+    is_whole = bool((numbers == numbers.floor()).all())
+    if is_whole and not numbers.drop_nulls().is_between(*_MONTHS).all():
+        return ()
+    counted_texts = column.drop_nulls().value_counts(name="records")
+    return written_as_codes(counted_texts[column.name], counted_texts["records"].to_numpy())
 
 
 def profile_of_typed(values: Values) -> Profile:
