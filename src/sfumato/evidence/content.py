@@ -112,7 +112,7 @@ def report_content(subject: ReportedRelease, wishes: ReportOptions) -> dict[str,
         "made": datetime.now(UTC).date().isoformat(),
         **_occasion(subject),
         "kind": {"name": subject.published.kind, "meaning": KINDS.get(subject.published.kind, "")},
-        "method": _method(subject),
+        "method": method_in_words(subject),
         "records": _records(subject),
         "columns": columns_content(subject),
         "others": None if subject.original is None else subject.original.schema.others,
@@ -177,7 +177,7 @@ def _occasion(subject: ReportedRelease) -> dict[str, Any]:
     return {"purpose": stated and stated.purpose, "recipient": stated and stated.recipient}
 
 
-def _method(subject: ReportedRelease) -> str | None:
+def method_in_words(subject: ReportedRelease) -> str | None:
     """Say which anonymizer made the release, and what it does; where the steward left the choice, that it was taken."""
     from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 

@@ -25,6 +25,7 @@ from sfumato.evidence.content import (
     answers_content,
     attacks_in_words,
     columns_content,
+    method_in_words,
     promise_in_words,
     recipient_files,
     refuse_broken,
@@ -283,7 +284,9 @@ def report(
         }
         if series is not None:
             content = _with_series(content, series)
-        public = public_edition({**content, "columns": columns_content(replace(subject, original=None))})
+        # What the steward's policy asked for is not published; what was taken is.
+        shown = {"method": method_in_words(replace(subject, full_policy=None))}
+        public = public_edition({**content, **shown, "columns": columns_content(replace(subject, original=None))})
         joined = [] if together is None else together["published"][1:]
         stays = [*content["stays"], *({"what": "what was published of these people", "name": name} for name in joined)]
         content |= {"intruder": tried, "together": together, "stays": stays}
