@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from starlette.testclient import TestClient
 from sfumato.studio.app import studio_app
 from sfumato.studio.desk import Desk
 from sfumato.studio.guard import Guard
+from sfumato.studio.jobs import Job, Jobs
 from sfumato.studio.project import Project
 
 PORT = 8123
@@ -39,6 +41,15 @@ def people(path: Path, rows: int = 120, seed: int = 1) -> Path:
         )
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
+
+
+def waited(jobs: Jobs, number: int, seconds: float = 60.0) -> Job:
+    """Wait until a job has ended, and its process with it."""
+    for _ in range(int(seconds / 0.02)):
+        if jobs.get(number).has_ended and (jobs._running is None or jobs._running[0] != number):
+            return jobs.get(number)
+        time.sleep(0.02)
+    raise TimeoutError
 
 
 class Studio:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from studio.desks import opened, people
+from studio.desks import opened, people, waited
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_what_is_not_known_is_found_out_and_stays_while_k_alone_changes(studio):
     assert set(told(studio).values()) == {"not known yet"}
     assert "Find out about the other 10" in studio.get("/promises").text
     assert studio.post("/dial/fill").status_code == 200
-    done = studio.desk.jobs.wait(1, 120)
+    done = waited(studio.desk.jobs, 1, 120)
     assert done.state == "done", done.problems
     assert done.kind == "dial"
     known = told(studio)
@@ -45,7 +45,7 @@ def test_what_is_not_known_is_found_out_and_stays_while_k_alone_changes(studio):
     assert studio.desk.draft.rest["models"][0]["k"] == 10
     assert told(studio) == {k: said for k, said in known.items() if k != 4}
     assert studio.post("/runs/start", what="release").status_code == 200
-    released = studio.desk.jobs.wait(2, 120).result
+    released = waited(studio.desk.jobs, 2, 120).result
     assert f"loss {100 * released['losses']['normalized_ncp']:.3g}%" in known[10].replace(" %", "%")
     # It is no comparison that somebody asked for.
     assert "Runs of the comparison" not in studio.get("/compare").text
@@ -58,7 +58,7 @@ def test_comparisons_of_the_method_fill_it_in(studio):
     studio.set_up(k="5")
     studio.post("/setup/promises", what="method", name="mondrian")
     assert studio.post("/compare/start", methods=["mondrian", "mdav"], values="5, 10, 100000").status_code == 200
-    assert studio.desk.jobs.wait(1, 120).state == "done"
+    assert waited(studio.desk.jobs, 1, 120).state == "done"
     known = {k for k, said in told(studio).items() if said != "not known yet"}
     assert known == {5, 10}
     of_mondrian = told(studio)[5]
@@ -72,7 +72,7 @@ def test_comparisons_of_the_method_fill_it_in(studio):
 def test_a_k_that_cannot_be_met_is_said(studio):
     studio.set_up(k="500")
     assert studio.post("/dial/fill").status_code == 200
-    assert studio.desk.jobs.wait(1, 120).state == "done"
+    assert waited(studio.desk.jobs, 1, 120).state == "done"
     assert [k for k, said in told(studio).items() if said == "cannot be met"] == [500]
 
 

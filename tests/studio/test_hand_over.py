@@ -18,7 +18,7 @@ from sfumato.studio.pages import ticks
 from sfumato.studio.routes import sign
 from sfumato.studio.routes.look import CLASS_BANDS, bars
 from sfumato.studio.routes.sign import Marks
-from studio.desks import opened, people
+from studio.desks import opened, people, waited
 
 FORMATS = ("csv", "parquet", "xlsx", "sav", "dta")
 
@@ -30,7 +30,7 @@ def studio(tmp_path_factory):
         made.enter()
         made.set_up()
         made.post("/runs/start", what="release")
-        assert made.desk.jobs.wait(1, 120).state == "done"
+        assert waited(made.desk.jobs, 1, 120).state == "done"
         yield made
 
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import sfumato as sf
 from sfumato.studio.jobs import RECORD, Job, Jobs
-from studio.desks import opened, people
+from studio.desks import opened, people, waited
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def run(studio, **fields):
     """Start a job and wait for its end."""
     answer = studio.post("/runs/start", **{"what": "release", **fields})
     assert answer.status_code == 200, answer.text
-    return studio.desk.jobs.wait(studio.desk.jobs.all[0].number)
+    return waited(studio.desk.jobs, studio.desk.jobs.all[0].number)
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -59,7 +59,7 @@ def test_the_whole_way_to_a_signed_release(studio, tmp_path):
     assert "averaged over the records" in (groups := studio.get("/look/1/groups").text)
     assert '<th scope="row">sex' in groups
     assert studio.post("/sign/report", run="1").status_code == 200
-    report = studio.desk.jobs.wait(2)
+    report = waited(studio.desk.jobs, 2)
     assert report.state == "done", report.problems
     page = studio.get("/files/2/report.html")
     assert "script-src" not in page.headers["content-security-policy"]
@@ -119,7 +119,7 @@ def test_what_cannot_be_met_becomes_choices_that_were_tried(studio):
     studio.post("/setup/promises", **{"what": "model", "place": "0", "option.k": "130"})
     failed = run(studio)
     assert studio.post("/runs/start", what="tries", run=str(failed.number)).status_code == 200
-    tries = [studio.desk.jobs.wait(job.number, 120) for job in studio.desk.jobs.of_kind("try")]
+    tries = [waited(studio.desk.jobs, job.number, 120) for job in studio.desk.jobs.of_kind("try")]
     by_name = {job.title: job for job in tries}
     assert by_name["k-anonymity with k = 65"].state == "done"
     assert by_name["k-anonymity with k = 129"].state == "failed"
@@ -142,7 +142,7 @@ def test_a_run_that_would_take_long_is_cancelled_and_leaves_nothing(tmp_path, wa
         assert studio.post("/runs/start", what="release").status_code == 200
         time.sleep(wait)
         assert studio.post("/runs/cancel", run="1").status_code == 200
-        job = studio.desk.jobs.wait(1)
+        job = waited(studio.desk.jobs, 1)
         assert job.state == "cancelled"
         assert sorted(path.name for path in studio.desk.jobs.folder_of(1).iterdir()) == [RECORD, "policy.toml"]
         # The next one is not kept waiting.
@@ -156,7 +156,7 @@ def test_jobs_wait_for_each_other_and_can_be_cancelled_while_they_wait(studio):
     for _ in range(3):
         studio.post("/runs/start", what="release")
     studio.post("/runs/cancel", run="2")
-    states = {number: studio.desk.jobs.wait(number).state for number in (1, 2, 3)}
+    states = {number: waited(studio.desk.jobs, number).state for number in (1, 2, 3)}
     assert states == {1: "done", 2: "cancelled", 3: "done"}
 
 
@@ -197,7 +197,7 @@ def test_a_server_that_was_killed_left_an_interrupted_run_and_no_process(tmp_pat
     record = (folder / "0001" / RECORD).read_text(encoding="utf-8")
     process.stdin.close()
     process.wait(60)
-    jobs.wait(1)
+    waited(jobs, 1)
     (folder / "0001" / RECORD).write_text(record, encoding="utf-8")
     again = Jobs(folder, spare=False)
     assert again.get(1).state == "interrupted"
@@ -211,7 +211,7 @@ def test_a_worker_that_dies_is_said_and_the_next_job_runs(studio):
     studio.set_up()
     studio.post("/runs/start", what="release")
     os.kill(studio.desk.jobs._running[1].pid, 9)
-    job = studio.desk.jobs.wait(1)
+    job = waited(studio.desk.jobs, 1)
     assert job.state == "failed"
     assert "ended by itself" in job.problems[0]
     assert run(studio).state == "done"
@@ -245,7 +245,7 @@ def test_compare_and_attack(studio):
     studio.set_up()
     answer = studio.post("/compare/start", methods=["mondrian", "mdav"], values="2, 5")
     assert answer.status_code == 200, answer.text
-    done = studio.desk.jobs.wait(1, 120)
+    done = waited(studio.desk.jobs, 1, 120)
     assert done.state == "done", done.problems
     page = studio.get("/compare").text
     assert page.count(">make it the setup<") == 4
@@ -256,7 +256,7 @@ def test_compare_and_attack(studio):
     for fields in ({"methods": ["king"], "values": "2"}, {"methods": ["mdav"], "values": "x"}, {"values": "2"}):
         assert studio.post("/compare/start", **fields).status_code == 422
     assert studio.post("/runs/start", what="attack").status_code == 200
-    attacked = studio.desk.jobs.wait(2, 240)
+    attacked = waited(studio.desk.jobs, 2, 240)
     assert attacked.state == "done", attacked.problems
     page = studio.get("/attack").text
     assert "homogeneity" in page
@@ -266,7 +266,7 @@ def test_compare_and_attack(studio):
 def test_the_levels_that_keep_the_promises_are_searched_and_drawn(studio):
     studio.set_up()
     assert studio.post("/compare/lattice").status_code == 200
-    done = studio.desk.jobs.wait(1, 120)
+    done = waited(studio.desk.jobs, 1, 120)
     assert done.state == "done", done.problems
     assert done.words[0] == "lattice"
     found = done.result
@@ -292,14 +292,14 @@ def test_the_levels_that_keep_the_promises_are_searched_and_drawn(studio):
     # What cannot be met is said, and nothing is drawn of it.
     studio.post("/setup/promises", **{"what": "model", "place": "0", "option.k": "100000"})
     assert studio.post("/compare/lattice").status_code == 200
-    assert studio.desk.jobs.wait(2, 120).state == "failed"
+    assert waited(studio.desk.jobs, 2, 120).state == "failed"
     assert "100000" in studio.get("/compare").text
 
 
 def test_chosen_levels_are_published_exactly_or_refused_with_the_reason(studio):
     studio.set_up(k="2")
     assert studio.post("/compare/lattice").status_code == 200
-    found = studio.desk.jobs.wait(1, 120).result
+    found = waited(studio.desk.jobs, 1, 120).result
     names = [each["name"] for each in found["attributes"]]
     before = studio.desk.head.number
     # Not the one that the search would take.
@@ -312,7 +312,7 @@ def test_chosen_levels_are_published_exactly_or_refused_with_the_reason(studio):
     assert 'id="publish-levels"' in page
     sent = {"names": names, "levels": list(map(str, levels))}
     assert studio.post("/compare/publish", **sent).status_code == 200
-    made = studio.desk.jobs.wait(2, 120)
+    made = waited(studio.desk.jobs, 2, 120)
     assert made.state == "done", made.problems
     published = sf.open_release(studio.desk.jobs.folder_of(2) / "release")
     assert sf.verify(studio.desk.jobs.folder_of(2) / "release").ok
@@ -324,7 +324,7 @@ def test_chosen_levels_are_published_exactly_or_refused_with_the_reason(studio):
     assert studio.desk.staleness(made) == ""
     # Values as they are break the promise: nothing is published, and the reason is said.
     assert studio.post("/compare/publish", names=names, levels=["0"] * len(names)).status_code == 200
-    refused = studio.desk.jobs.wait(3, 120)
+    refused = waited(studio.desk.jobs, 3, 120)
     assert refused.state == "failed"
     assert not (studio.desk.jobs.folder_of(3) / "release").exists()
     assert "the promises do not hold on the given levels" in studio.get("/runs").text
@@ -357,7 +357,7 @@ def test_the_release_of_last_time_is_attacked_beside(studio, tmp_path):
     assert "last-time" in studio.get("/sign").text
     assert studio.post("/sign/attack", run="1", earlier="elsewhere").status_code == 422
     assert studio.post("/sign/attack", run="1", earlier="last-time").status_code == 200
-    attacked = studio.desk.jobs.wait(2, 240)
+    attacked = waited(studio.desk.jobs, 2, 240)
     assert attacked.state == "done", attacked.problems
     played = {result["attack"]: result["unplayed"] for result in attacked.result["results"]}
     assert "intersection" in played

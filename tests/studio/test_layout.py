@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from starlette.testclient import TestClient
 
 import sfumato as sf
 from sfumato.errors import InputError
 from sfumato.studio.app import Opening, opening_app
-from sfumato.studio.draft import Draft
+from sfumato.studio.draft import Draft, in_words
 from sfumato.studio.layout import Answer, answered, answers, tried
 from sfumato.studio.project import Project
-from studio.desks import OURS, PORT, opened, people
+from studio.desks import OURS, PORT, opened, people, waited
 
 SECRET = "Zyxwvut"
 
@@ -36,10 +38,13 @@ def test_letters_in_another_encoding(tmp_path):
     path = written(tmp_path / "t.csv", text, "cp1252")
     trial = tried(path, {})
     assert trial.problems
-    assert len(trial.better) == 3
-    assert trial.better[0][1] == {"encoding": "cp1252"}
+    assert next(iter(trial.letters.items())) == ("cp1252", "Köln, München")
+    assert trial.letters["mac-roman"] == "Kˆln, M¸nchen"
+    assert len(trial.letters) == len({*trial.letters.values()})
     better = tried(path, {"encoding": "cp1252"})
     assert (better.problems, better.rows[0]) == ([], ["Köln", "1"])
+    assert better.letters["cp1252"] == "Köln, München"
+    assert tried(written(tmp_path / "w.csv", text), {}).letters == {}
 
 
 def test_a_broken_row_far_down_is_found_with_its_number(tmp_path):
@@ -81,7 +86,8 @@ def test_a_file_that_cannot_be_read_is_asked_about_and_opened(tmp_path):
     try:
         page = asked.client.get("/").text
         assert "The row that breaks" in page
-        assert "What seems to fit" in page
+        assert "Letters, as each encoding reads them" in page
+        assert re.search(r"<strong>cp1252</strong>\s*<span translate=.no.>Köln</span>", page)
         assert 'id="read-so"' not in page
         assert 'id="read-so"' in asked.client.get("/layout?encoding=cp1252").text
         assert asked.client.get("/columns").status_code == 303
@@ -188,12 +194,12 @@ def test_a_question_of_a_run_is_answered_by_a_button_and_the_run_is_made(tmp_pat
             studio.post("/setup/column", column=column, what="role", value=role)
         studio.post("/setup/promises", what="add", name="k-anonymity")
         studio.post("/runs/start", what="release")
-        failed = studio.desk.jobs.wait(1, 120)
+        failed = waited(studio.desk.jobs, 1, 120)
         assert failed.state == "failed"
         assert "pay: “,” stands before fractions" in studio.get("/runs").text
         assert studio.post("/setup/answer", option="decimal", column="pay", value=",").status_code == 200
         studio.post("/runs/start", what="release")
-        assert studio.desk.jobs.wait(2, 120).state == "done"
+        assert waited(studio.desk.jobs, 2, 120).state == "done"
         assert studio.post("/setup/answer", option="king", column="", value=",").status_code == 422
 
 
@@ -203,6 +209,46 @@ def test_hidden_values_stay_hidden_in_the_preview(tmp_path):
         assert "Person0001" in studio.get("/layout").text
         studio.post("/values", value="hide")
         assert "Person0001" not in studio.get("/layout").text
+    path = written(tmp_path / "t.csv", "stadt,x\n" + "Köln,1\n" * 20, "cp1252")
+    (tmp_path / "other").mkdir()
+    with opened(tmp_path / "other", path, source={"encoding": "cp1252"}) as studio:
+        assert "Köln" in studio.enter().get("/layout").text
+        studio.post("/values", value="hide")
+        assert not re.search("K(ö|ˆ|÷)ln", studio.get("/layout").text)
+
+
+AS_TAKEN = {"separator": ",", "encoding": "utf-8", "quote": '"', "missing": [""], "header": True, "strip": True}
+SAID = [
+    ({}, AS_TAKEN, "no change"),
+    (
+        AS_TAKEN,
+        {**AS_TAKEN, "separator": ";", "missing": ["?", "n/a"]},
+        "between fields: semicolon; missing values: ?, n/a",
+    ),
+    (
+        {"decimal": ","},
+        {"header": False, "columns": ["column 1"]},
+        "before fractions: as usual; first row: is a record",
+    ),
+    ({"strip": False}, {"strip": False, "hidden": "drop"}, "hidden rows and columns: are left out"),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "said"), SAID)
+def test_the_history_says_in_words_how_a_table_is_read(before, after, said):
+    drafts = [Draft.of_columns(["pay"], source) for source in (before, after)]
+    assert in_words(*drafts) == said
+
+
+def test_the_history_says_in_words_what_became_of_a_column_and_shows_none_of_its_values():
+    none = Draft.of_columns(["pay"])
+    some = none.with_setting("pay", "domain", [SECRET, "low"]).with_answer("pay", "identifier")
+    some = some.with_setting("pay", "domain-withheld", value=True).with_rest("recoding", {"ends": True})
+    said = in_words(none, some)
+    assert "published although this was found: identifier" in said
+    assert "recoding: ends yes" in said
+    assert not re.search(f"{SECRET}|True|accept", said)
+    assert "answer taken away" in in_words(some, none)
 
 
 def test_the_page_shows_what_parts_the_fields_and_takes_marks_of_missing_values(tmp_path):

@@ -13,7 +13,7 @@ from sfumato.studio.draft import Draft
 from sfumato.studio.layout import Answer, answers, in_page_words
 from sfumato.studio.layout import answered as answered_draft
 from sfumato.studio.routes.look import Played
-from studio.desks import opened
+from studio.desks import opened, waited
 
 ROLES = {
     "Name": "insensitive",
@@ -75,7 +75,7 @@ def answered(studio):
 def released(studio):
     answered(studio)
     assert studio.post("/runs/start", what="release").status_code == 200
-    assert studio.desk.jobs.wait(studio.desk.jobs.all[0].number, 120).state == "done"
+    assert waited(studio.desk.jobs, studio.desk.jobs.all[0].number, 120).state == "done"
 
 
 def test_texts_that_count_as_missing_are_counted_by_records(tmp_path):
@@ -106,7 +106,7 @@ def test_nothing_is_complete_while_a_run_would_be_refused(studio):
     assert "3 questions open" in studio.get("/columns").text
     # What the page says is what a run says.
     studio.post("/runs/start", what="release")
-    assert studio.desk.jobs.wait(1, 120).state == "failed"
+    assert waited(studio.desk.jobs, 1, 120).state == "failed"
     answered(studio)
     assert studio.desk.hindrances() == []
     page = studio.get("/promises").text
@@ -172,7 +172,7 @@ def test_filled_pages_have_unique_ids_labelled_fields_and_no_options(studio):
     studio.post("/compare/start", methods="mondrian", values="2,3")
     studio.post("/compare/lattice")
     for job in studio.desk.jobs.all:
-        studio.desk.jobs.wait(job.number, 120)
+        waited(studio.desk.jobs, job.number, 120)
     for path in PATHS:
         answer = studio.get(path)
         assert answer.status_code == 200, path

@@ -16,7 +16,7 @@ from sfumato.studio.draft import Draft
 from sfumato.studio.forms import entry_from, method_form, model_form
 from sfumato.studio.routes.promises import STARTS
 from sfumato.studio.routes.runs import weaker
-from studio.desks import ROLES, opened, people
+from studio.desks import ROLES, opened, people, waited
 
 PAGES = ["/", "/columns", "/sizes", "/sizes/more", "/hierarchies?column=4", "/promises", "/runs", "/look", "/compare"]
 
@@ -511,7 +511,7 @@ def test_counts_follow_what_a_column_itself_says_of_its_values(tmp_path):
         sizes = studio.desk.preview.sizes(studio.desk.attributes(draft))
         assert sizes.uniques == counted.sample_uniques
         assert studio.post("/runs/start", what="release").status_code == 200
-        assert studio.desk.jobs.wait(1, 120).state == "done"
+        assert waited(studio.desk.jobs, 1, 120).state == "done"
         page = studio.get("/look/1/person?row=1")
         assert (page.status_code, "fits in the release" in page.text) == (200, True)
 

@@ -12,7 +12,7 @@ import pytest
 import sfumato as sf
 from sfumato.evidence.context import Decision, read_decisions
 from sfumato.evidence.release_report import receipt
-from studio.desks import ROLES, opened, people
+from studio.desks import ROLES, opened, people, waited
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def studio(tmp_path):
 
 def run(studio, **fields):
     assert studio.post("/runs/start", **{"what": "release", **fields}).status_code == 200
-    job = studio.desk.jobs.wait(studio.desk.jobs.all[0].number)
+    job = waited(studio.desk.jobs, studio.desk.jobs.all[0].number)
     assert job.state == "done", job.problems
     return job
 
@@ -96,7 +96,7 @@ def test_two_states_differ_in_words_people_and_loss(studio):
     losses = [job.result["losses"]["normalized_ncp"] for job in (lossy, lossier)]
     assert losses[0] < losses[1]
     page = studio.get(f"/history?from={first}&to={second}").text
-    assert "models k-anonymity (k 20)" in page
+    assert "promises: k-anonymity (k 20)" in page
     assert f"({100 * (losses[1] - losses[0]):+.1f} points)" in page
     page = studio.get(f"/history?from={second}&to={third}").text
     counts = []
@@ -116,7 +116,7 @@ def test_the_internal_report_of_the_studio_has_the_way_to_the_release(studio):
     lossy = run(studio)
     studio.post("/setup/promises", what="model", place="0", **{"option.k": "20"})
     studio.post("/sign/report", run=str(lossy.number))
-    report = studio.desk.jobs.wait(2, 240)
+    report = waited(studio.desk.jobs, 2, 240)
     assert report.state == "done", report.problems
     log = json.loads((studio.desk.jobs.folder_of(2) / "decisions.json").read_text(encoding="utf-8"))
     assert log[-1]["loss"] == pytest.approx(lossy.result["losses"]["normalized_ncp"])
@@ -210,7 +210,7 @@ def test_after_the_attack_on_both_the_release_is_handed_over(studio, tmp_path):
     studio.post("/sign/earlier", earlier="last-time")
     assert studio.post("/sign/hand-over", run="1", name="given").status_code == 422
     assert studio.post("/sign/attack", run="1", earlier="last-time").status_code == 200
-    attacked = studio.desk.jobs.wait(2, 240)
+    attacked = waited(studio.desk.jobs, 2, 240)
     assert attacked.state == "done", attacked.problems
     assert studio.post("/sign/hand-over", run="1", name="given").status_code == 200
     assert sf.verify(tmp_path / "given").ok
@@ -246,7 +246,7 @@ def test_what_is_stated_of_a_recipient_goes_into_the_report_and_into_no_release(
     assert json.loads(kept.read_bytes()) == json.loads(before)
     fields = {"run": str(job.number), "edition": "internal"}
     assert studio.post("/sign/report", **fields).status_code == 200
-    made = studio.desk.jobs.wait(studio.desk.jobs.all[0].number)
+    made = waited(studio.desk.jobs, studio.desk.jobs.all[0].number)
     assert made.state == "done", made.problems
     page = studio.get(f"/files/{made.number}/report.html").text
     assert "For the institute, the risk" in page

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 import sfumato as sf
 from sfumato.series.verify import verify_series
 from sfumato.studio.verifying import verifying_app
-from studio.desks import opened, people
+from studio.desks import opened, people, waited
 
 COLUMNS = {"name": "identifying", "age": "quasi-identifying", "sex": "quasi-identifying", "sick": "sensitive"}
 ROLES = {**COLUMNS, "zip": "left out", "ward": "left out"}
@@ -70,7 +70,7 @@ def test_the_last_release_of_a_series_is_attacked_before_anything_is_handed_over
     with opened(tmp_path, tmp_path / "people.csv") as studio:
         studio.enter().set_up(ROLES)
         assert studio.post("/runs/start", what="release").status_code == 200
-        assert studio.desk.jobs.wait(1).state == "done"
+        assert waited(studio.desk.jobs, 1).state == "done"
         assert list(studio.desk.beside()) == ["monthly/0002"]
         assert studio.post("/sign/hand-over", run="1", name="given").status_code == 422
         assert studio.post("/sign/earlier", earlier="monthly/0001").status_code == 422
@@ -80,7 +80,7 @@ def test_the_last_release_of_a_series_is_attacked_before_anything_is_handed_over
         assert "Attack this release and monthly/0002 together first." in page
         assert studio.post("/sign/hand-over", run="1", name="given").status_code == 422
         assert studio.post("/sign/attack", run="1", earlier="monthly/0002").status_code == 200
-        attacked = studio.desk.jobs.wait(2, 240)
+        attacked = waited(studio.desk.jobs, 2, 240)
         assert attacked.state == "done", attacked.problems
         assert attacked.title == "attack on release 1, beside monthly/0002"
         assert "intersection" in {result["attack"] for result in attacked.result["results"]}
@@ -98,12 +98,12 @@ def test_a_series_is_continued_by_a_button_and_says_why_where_it_is_not(tmp_path
         assert "Continue the series monthly" in studio.get("/runs").text
         assert studio.post("/runs/start", what="series", series="weekly").status_code == 422
         assert studio.post("/runs/start", what="series", series="monthly").status_code == 200
-        assert studio.desk.jobs.wait(1).state == "failed"
+        assert waited(studio.desk.jobs, 1).state == "failed"
         page = studio.get("/runs").text
         assert "choose “without people who are in it already”" in page
         assert "--leave" not in page
         assert studio.post("/runs/start", what="series", series="monthly", known="out").status_code == 200
-        assert studio.desk.jobs.wait(2).state == "done"
+        assert waited(studio.desk.jobs, 2).state == "done"
         # As in the terminal: no promise of the series speaks of what is sensitive, and the head is to be noted.
         page = studio.get("/runs").text
         assert "✓ verified, with something open" in page
@@ -115,7 +115,7 @@ def test_a_series_is_continued_by_a_button_and_says_why_where_it_is_not(tmp_path
     with opened(few, march) as studio:
         studio.enter()
         assert studio.post("/runs/start", what="series", series="monthly").status_code == 200
-        assert studio.desk.jobs.wait(1).state == "done"
+        assert waited(studio.desk.jobs, 1).state == "done"
         page = studio.get("/runs").text
         assert "nothing is published yet" in page
         assert "✓ verified" not in page

@@ -18,8 +18,8 @@ from sfumato.published.apart import BucketizedTables, MarginalTables, SlicedTabl
 from sfumato.published.protocol import PublishedTable, RandomizedTable
 from sfumato.studio import words
 from sfumato.studio.forms import method_form, method_names, model_form, one_line, part_form
-from sfumato.studio.pages import _environment
-from studio.desks import opened, people
+from sfumato.studio.pages import _environment, page_line
+from studio.desks import opened, people, waited
 
 STUDIO = resources.files("sfumato.studio")
 CATALOGUES = sorted(file.name for file in words.FOLDER.iterdir())
@@ -28,7 +28,7 @@ NO_WORDS = re.compile(
     r"\\|\(\?|\(set\||^\(SELECT|default-src|^%Y|; url=|^text/|<!doctype|^--|attachment;|^~/|\n|sfumato |X-Name|\]\*|^ |"
     r" in Python |"
     r"^The (studio|release) (is|was) (open|idle)|^The address works|^studio: |page Columns|text under|^“How it|"
-    r"^“Of a|^The page|^the (button|role) “|password in|^database: leave"
+    r"^“Of a|^choose “|^The page|^the (button|role) “|password in|^database: leave"
 )
 
 
@@ -129,6 +129,25 @@ def test_no_sentence_of_the_core_is_missing(name):
     assert sorted({message for message in core() if message and not said.get(message)}) == []
 
 
+@pytest.mark.parametrize("language", words.languages())
+def test_no_form_speaks_python(language):
+    names = [*MODELS, *(name for group in method_names().values() for name in group)]
+    forms = [*map(form_of, names), *(part_form(part, {}) for part in ("Recoding", "People"))]
+    said = [
+        text for form in forms for text in (form.what, *words.paragraphs(form.why), *(one.help for one in form.fields))
+    ]
+    chosen = words.reader.set(language)
+    try:
+        shown = map(words.help_text, said)
+        assert [
+            text for text in shown if re.search(r"\b(True|False|None)\b|[a-z]_[a-z]|:\w+:|\w=[\"'TFN]|sfumato\.", text)
+        ] == []
+        refused = page_line("rows='apart' needs attribute_choice='least-loss' and blind=True")
+        assert refused == f"rows 'apart' needs attribute choice 'least-loss' and blind {words.say('“yes”')}"
+    finally:
+        words.reader.reset(chosen)
+
+
 class Shown(HTMLParser):
     """What somebody reads or hears on a page, but for what is typed and for names of policy files."""
 
@@ -209,10 +228,10 @@ def test_a_further_language_is_one_file_and_every_page_speaks_it(invented, tmp_p
         studio.post("/setup/hierarchy", column="2", what="draft")
         studio.post("/runs/start", what="release")
         studio.post("/compare/lattice")
-        studio.desk.jobs.wait(1, 120)
+        waited(studio.desk.jobs, 1, 120)
         studio.post("/sign/attack", run="1")
         for job in studio.desk.jobs.all:
-            assert studio.desk.jobs.wait(job.number, 120).state == "done"
+            assert waited(studio.desk.jobs, job.number, 120).state == "done"
         left = {}
         for path in PATHS:
             page = studio.get(path, **invented)
@@ -261,5 +280,8 @@ def test_errors_of_the_library_are_said_in_the_language_of_whoever_asks(tmp_path
                 studio.post("/history/go", to="undo")
             else:
                 assert said in "\n".join(answer.json()["problems"])
+        assert studio.post("/setup/column", column="ward", what="role", value="sensitive").json()["said"] == ""
+        studio.client.cookies.clear()
+        assert "die das Terminal zeigt" in studio.get("/").text
     gone = "Lauf 7 hat keine Freigabe gemacht: x: diesen Ordner einer Freigabe gibt es nicht"
     assert words.catalogue("de").say("run 7 made no release: x: no such release folder") == gone

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import PolicyError, SfumatoError
+from sfumato.numbers import percent
 from sfumato.policy.entries import checked
 from sfumato.policy.parts import Column
 from sfumato.table.person_keys import key_columns
@@ -262,23 +263,82 @@ def _roles_of(columns: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Map
     return roles, settings
 
 
+SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+# Settings of the source whose names say too little, and what the pages call them.
+_READ = {
+    "separator": "between fields",
+    "encoding": "letters",
+    "quote": "around fields",
+    "header": "first row",
+    "strip": "blanks around fields",
+    "missing": "missing values",
+    "hidden": "hidden rows and columns",
+    "decimal": "before fractions",
+    "thousands": "between thousands",
+}
+_USUAL = {"separator": ",", "header": True, "strip": True, "encoding": "utf-8", "quote": '"', "missing": ""}
+_MARKS = {**SEPARATORS, ".": "point", "'": "apostrophe", " ": "blank", "": "nothing"}
+# Settings of the source whose names say too little, and what the pages call them.
+_AS_READ = {"keep": "are kept", "drop": "are left out", "False": "are kept", **_MARKS}
+OF_VALUES = {
+    "decimal": "“{}” stands before fractions",
+    "thousands": "“{}” stands between thousands",
+    "dates": "dates are written {}",
+    "unit": "{} is the unit",
+    "missing": "“{}” is a missing value",
+}
+# What the history says of a setting of a column; no value but marks is shown.
+_OF_COLUMN = {
+    **OF_VALUES,
+    "domain": "a range or an order is given",
+    "strays": "what does not fit counts as missing",
+    KEY_FORM: "keys that differ in spelling: {}",
+    ACCEPT: "published although this was found: {}",
+}
+_OF_POLICY = {"models": "promises", "anonymizer": "method", "suppression-limit": "records that may be left out"}
+
+
+def read_as(source: Mapping[str, Any]) -> dict[str, str]:
+    """Say how a table is read, as far as that is not as usual: what a setting is called, and what it is."""
+    found = {}
+    for key, value in source.items():
+        shown = ", ".join(filter(None, value)) if isinstance(value, (list, tuple)) else value
+        if key != "columns" and shown is not None and shown != _USUAL.get(key):
+            words = "is a record" if key == "header" else _AS_READ.get(str(shown), str(shown))
+            found[_READ.get(key, key.replace("-", " "))] = words
+    return found
+
+
 def in_words(before: Draft, after: Draft) -> str:
     """Say what changed from one draft to another, for the history; no value of the table is shown."""
     changes = [f"{name}: {its}" for name, its in after.roles.items() if before.roles.get(name, UNDECIDED) != its]
     for name in dict.fromkeys([*before.settings, *after.settings]):
         differences = _changed(before.settings.get(name, {}), after.settings.get(name, {}))
-        changes += [f"{name}: {key} {word}" for key, word in differences.items()]
+        changes += [f"{name}: {of_column(key, its)}" for key, its in differences.items()]
     for name, level in after.levels.items():
         if before.levels.get(name, 0) != level:
             changes.append(f"look at {name} on level {level}")
-    changes += [f"{key} {word}" for key, word in _changed(before.rest, after.rest).items()]
+    sources = (read_as(draft.rest.get("source", {})) for draft in (before, after))
+    changes += [f"{name}: {its or 'as usual'}" for name, its in _changed(*sources).items()]
+    for key, its in _changed(before.rest, after.rest).items():
+        shown = percent(its, 3) if key == "suppression-limit" and its else _word(its)
+        changes += [f"{_OF_POLICY.get(key, key.replace('-', ' '))}: {shown}"] if key != "source" else []
     return "; ".join(changes) or "no change"
 
 
-def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, str]:
-    """Return the keys whose values changed, each with a word for what stands there now."""
-    keys = dict.fromkeys([*before, *after])
-    return {key: _word(after.get(key)) for key in keys if before.get(key) != after.get(key)}
+def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what stands now under each key whose value changed; None where nothing does."""
+    return {key: after.get(key) for key in dict.fromkeys([*before, *after]) if before.get(key) != after.get(key)}
+
+
+def of_column(key: str, value: Any) -> str:
+    """Say what a setting of a column means."""
+    if value is None:
+        return f"{'answer' if key == ACCEPT else key.replace('-', ' ')} taken away"
+    if key == KEY_FORM:
+        value = "the same person" if value == "fold" else "different people"
+    shown = ", ".join(value) if key == ACCEPT else _word(value)
+    return _OF_COLUMN.get(key, f"{key.replace('-', ' ')} {{}}").format(shown)
 
 
 _UNTOLD = ("name", "kind", "rows", "groups", "path", "values")
@@ -288,12 +348,10 @@ _UNTOLD = ("name", "kind", "rows", "groups", "path", "values")
 def _word(value: Any) -> str:
     if value is None or value == []:
         return "taken away"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, Mapping):
-        name = value.get("name", value.get("kind", ""))
-        words = [f"{key} {_word(its)}" for key, its in value.items() if key not in _UNTOLD]
-        return f"{name} ({', '.join(words)})" if words else str(name) or "changed"
-    if isinstance(value, (list, tuple)):
-        if all(isinstance(entry, Mapping) for entry in value):
-            return " and ".join(map(_word, value))
-        return ", ".join(map(_word, value))
-    return str(value)
+        name = str(value.get("name", value.get("kind", "")))
+        words = [f"{key.replace('-', ' ')} {_word(its)}" for key, its in value.items() if key not in _UNTOLD]
+        return f"{name} ({', '.join(words)})" if name and words else name or ", ".join(words) or "changed"
+    return ", ".join(map(_word, value)) if isinstance(value, (list, tuple)) else str(value)

@@ -22,7 +22,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from sfumato.studio.words import asked_language, reader
+from sfumato.studio.words import asked_language, reader, say
 from sfumato.whole_files import PRIVATE, write_whole
 
 POLICY = (
@@ -97,9 +97,8 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
             return
         request = Request(scope)
-        refusal = self._refusal(request)
         reader.set(asked_language(request.cookies.get(LANGUAGE, ""), request.headers.get("accept-language", "")))
-        response = refusal or self._own(request)
+        response = self._refusal(request) or self._own(request)
         if response is not None:
             response.headers.update(HEADERS)
             await response(scope, receive, send)
@@ -130,11 +129,13 @@ class Guard:
     def _who(self, request: Request) -> Response | None:
         given = request.cookies.get(self._cookie, "")
         if self._session is None or not hmac.compare_digest(_digest(given), self._session):
-            return PlainTextResponse("Open the studio by the address that the terminal shows.\n", 401)
+            return PlainTextResponse(say("Open the studio by the address that the terminal shows.") + "\n", 401)
         now = self._clock()
         if now - self._seen > IDLE:
             self._lock()
-            return PlainTextResponse("The studio is locked. The terminal shows an address that opens it again.\n", 401)
+            return PlainTextResponse(
+                say("The studio is locked. The terminal shows an address that opens it again."), 401
+            )
         # A page that only watches a job is not somebody at the keyboard.
         if not request.url.path.endswith("/events"):
             if self._kept is not None and now - self._seen > IDLE / 15:
@@ -151,7 +152,7 @@ class Guard:
     def _opened(self, request: Request) -> Response:
         given = request.query_params.get("token", "")
         if self.token is None or not hmac.compare_digest(given.encode(), self.token.encode()):
-            return PlainTextResponse("This address has been used, or is wrong.\n", 401)
+            return PlainTextResponse(say("This address has been used, or is wrong.") + "\n", 401)
         cookie = secrets.token_urlsafe(32)
         self.token, self._session, self._seen = None, _digest(cookie), self._clock()
         self._keep()

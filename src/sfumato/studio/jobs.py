@@ -155,16 +155,7 @@ class Jobs:
             self._keep(replace(job, state=CANCELLED, ended=_now()))
         if process is not None:
             _kill(process)
-        self._clear(number)
-
-    def wait(self, number: int, seconds: float = 60.0) -> Job:
-        """Wait until a job has ended; for tests."""
-        done = threading.Event()
-        for _ in range(int(seconds / 0.02)):
-            if self.get(number).has_ended and (self._running is None or self._running[0] != number):
-                return self.get(number)
-            done.wait(0.02)
-        raise TimeoutError
+        _cleared(self.folder_of(number))
 
     def close(self) -> None:
         """End all jobs and the spare process."""
@@ -184,15 +175,6 @@ class Jobs:
     def _keep(self, job: Job) -> None:
         self._jobs[job.number] = job
         write_whole(self.folder_of(job.number) / RECORD, json.dumps(asdict(job)), PRIVATE)
-
-    def _clear(self, number: int) -> None:
-        """Take away what a job that was ended has written, but for its record and its policy."""
-        folder = self.folder_of(number)
-        for path in [*folder.iterdir()] if folder.is_dir() else []:
-            if path.name in (RECORD, POLICY):
-                continue
-            with suppress(OSError):
-                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
     def _prepare_now(self) -> None:
         with self._lock:
@@ -268,7 +250,7 @@ class Jobs:
             ended = self._jobs[job.number]
             self._prepare()
         if ended.state != DONE:
-            self._clear(job.number)
+            _cleared(self.folder_of(job.number))
         self._next()
 
 
@@ -327,13 +309,18 @@ def _found(path: Path) -> Job | None:
         return None
     if job.has_ended:
         return job
-    for left in path.parent.iterdir():
-        if left.name not in (RECORD, POLICY):
-            with suppress(OSError):
-                shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
+    _cleared(path.parent)
     lost = replace(job, state=LOST, ended=_now())
     write_whole(path, json.dumps(asdict(lost)), PRIVATE)
     return lost
+
+
+def _cleared(folder: Path) -> None:
+    """Take away what a job that was ended has written, but for its record and its policy."""
+    for left in [*folder.iterdir()] if folder.is_dir() else []:
+        if left.name not in (RECORD, POLICY):
+            with suppress(OSError):
+                shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
 
 
 def shown_command(words: Sequence[str]) -> str:
@@ -352,17 +339,25 @@ REPORT, DECISIONS, RECIPIENT = "report.html", "decisions.json", "recipient.json"
 HELD_OUT = 0.2
 
 
-def release_order(project: Project, entry: HistoryEntry, title: str, *, bound: bool = False) -> Making:
-    """Order a release of the draft of an entry. Raises ``PolicyError``: while the draft is no policy."""
-    policy = entry.draft.policy()
+def _order(
+    project: Project, entry: HistoryEntry, policy: Policy, kind: str, title: str, words: Callable[[Path], list[str]]
+) -> Making:
+    """Order a command with a policy; `words`: all others, which may name files in the folder of the job."""
 
     def make(number: int, folder: Path) -> Job:
-        words = ["anonymize", str(project.table), "--policy", _written(policy, folder), "--out", str(folder / RELEASE)]
-        more = ["--bound"] if bound else []
-        job = _job(project, entry, policy, number, "release", title, [*words, *more, "--json"])
-        return job
+        command, subject, *more = words(folder)
+        policy.to_file(folder / POLICY)
+        said = [command, subject, "--policy", str(folder / POLICY), *more]
+        return Job(number, kind, said, entry.number, title, policy=policy.to_toml(), table=project.sha256)
 
     return make
+
+
+def release_order(project: Project, entry: HistoryEntry, title: str, *, bound: bool = False) -> Making:
+    """Order a release of the draft of an entry. Raises ``PolicyError``: while the draft is no policy."""
+    start, more = ["anonymize", str(project.table), "--out"], ["--bound", "--json"] if bound else ["--json"]
+    policy = entry.draft.policy()
+    return _order(project, entry, policy, "release", title, lambda folder: [*start, str(folder / RELEASE), *more])
 
 
 def try_order(project: Project, entry: HistoryEntry, title: str, about: int) -> Making:
@@ -373,30 +368,20 @@ def try_order(project: Project, entry: HistoryEntry, title: str, about: int) -> 
 
 def draft_attack_order(project: Project, entry: HistoryEntry) -> Making:
     """Order attacks on what the draft would publish, with some people held out."""
-    policy = entry.draft.policy()
-
-    def make(number: int, folder: Path) -> Job:
-        words = ["attack", str(project.table), "--policy", _written(policy, folder), "--hold-out", str(HELD_OUT)]
-        return _job(project, entry, policy, number, "attack", "attack on the draft", [*words, "--json"])
-
-    return make
+    words = ["attack", str(project.table), "--hold-out", str(HELD_OUT), "--json"]
+    return _order(project, entry, entry.draft.policy(), "attack", "attack on the draft", lambda _: words)
 
 
 def attack_order(project: Project, entry: HistoryEntry, run: Job, folder_of_run: Path, earlier: Path | None) -> Making:
     """Order attacks on a release; with an earlier one of the same people also the intersection of both."""
     from sfumato.policy.policy import Policy
 
-    policy = Policy.from_file(folder_of_run / POLICY)
-
-    def make(number: int, folder: Path) -> Job:
-        words = ["attack", str(folder_of_run / RELEASE), "--original", str(project.table)]
-        words += ["--policy", _written(policy, folder), *(["--earlier", str(earlier)] if earlier else [])]
-        named = f", beside {earlier.relative_to(project.place).as_posix()}" if earlier else ""
-        title = f"attack on release {run.number}{named}"
-        job = _job(project, entry, policy, number, "attack", title, [*words, "--json"])
-        return replace(job, about=run.number)
-
-    return make
+    words = ["attack", str(folder_of_run / RELEASE), "--original", str(project.table)]
+    words += [*(["--earlier", str(earlier)] if earlier else []), "--json"]
+    named = f", beside {earlier.relative_to(project.place).as_posix()}" if earlier else ""
+    title, policy = f"attack on release {run.number}{named}", Policy.from_file(folder_of_run / POLICY)
+    making = _order(project, entry, policy, "attack", title, lambda _: words)
+    return lambda number, folder: replace(making(number, folder), about=run.number)
 
 
 def series_order(project: Project, entry: HistoryEntry, series: Path, *, without_known: bool) -> Making:
@@ -433,16 +418,14 @@ def report_order(
     policy, entry = Policy.from_file(folder_of_run / POLICY), project.history.entry(run.entry)
     policy = policy.model_copy(update={"context": stated_context(project)})
 
-    def make(number: int, folder: Path) -> Job:
+    def words(folder: Path) -> list[str]:
         write_whole(folder / DECISIONS, json.dumps([decision.to_dict() for decision in log]), PRIVATE)
-        words = ["report", str(folder_of_run / RELEASE), "--original", str(project.table)]
-        words += ["--policy", _written(policy, folder), "--edition", edition, "--out", str(folder / REPORT), "--quiet"]
-        words += ["--decisions", str(folder / DECISIONS)]
-        words += [word for path in earlier for word in ("--earlier", str(path))]
-        job = _job(project, entry, policy, number, "report", f"{edition} report on release {run.number}", words)
-        return replace(job, about=run.number)
+        found = ["report", str(folder_of_run / RELEASE), "--original", str(project.table), "--edition", edition]
+        found += ["--out", str(folder / REPORT), "--quiet", "--decisions", str(folder / DECISIONS)]
+        return found + [word for path in earlier for word in ("--earlier", str(path))]
 
-    return make
+    making = _order(project, entry, policy, "report", f"{edition} report on release {run.number}", words)
+    return lambda number, folder: replace(making(number, folder), about=run.number)
 
 
 def compare_order(
@@ -452,34 +435,14 @@ def compare_order(
     policy = entry.draft.policy()
     if not methods:
         raise InputError("methods: choose at least one")
-
-    def make(number: int, folder: Path) -> Job:
-        words = ["compare", str(project.table), "--policy", _written(policy, folder)]
-        words += ["--anonymizers", ",".join(methods), "-k", values, "--queries", "0"]
-        title = f"{counted(len(methods), 'method')}, k = {values.replace(',', ', ')}"
-        return _job(project, entry, policy, number, kind, title, [*words, "--json"])
-
-    return make
+    words = ["compare", str(project.table), "--anonymizers", ",".join(methods), "-k", values]
+    words += ["--queries", "0", "--json"]
+    title = f"{counted(len(methods), 'method')}, k = {values.replace(',', ', ')}"
+    return _order(project, entry, policy, kind, title, lambda _: words)
 
 
 def lattice_order(project: Project, entry: HistoryEntry) -> Making:
     """Order a search of the levels that satisfy the draft's promises; nothing is published."""
-    policy = entry.draft.policy()
-
-    def make(number: int, folder: Path) -> Job:
-        words = ["lattice", str(project.table), "--policy", _written(policy, folder), "--json"]
-        return _job(project, entry, policy, number, "lattice", "levels that satisfy the promises", words)
-
-    return make
-
-
-def _job(
-    project: Project, entry: HistoryEntry, policy: Policy, number: int, kind: str, title: str, words: list[str]
-) -> Job:
-    return Job(number, kind, words, entry.number, title, policy=policy.to_toml(), table=project.sha256)
-
-
-def _written(policy: Policy, folder: Path) -> str:
-    path = folder / POLICY
-    policy.to_file(path)
-    return str(path)
+    words = ["lattice", str(project.table), "--json"]
+    title = "levels that satisfy the promises"
+    return _order(project, entry, entry.draft.policy(), "lattice", title, lambda _: words)

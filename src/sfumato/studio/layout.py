@@ -16,21 +16,23 @@ from sfumato.cli.settings import plain_value, settings_of
 from sfumato.errors import InputError, SfumatoError
 from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
-from sfumato.studio.draft import Draft
+from sfumato.studio.draft import OF_VALUES, SEPARATORS, Draft
 from sfumato.table.raw_table import RawTable, open_table
-from sfumato.table.sources.encodings import is_utf8
+from sfumato.table.sources.encodings import is_utf8, likely_encodings
 from sfumato.table.sources.protocol import CsvFormat, Reading
 from sfumato.table.sources.text_files import CsvFile, open_csv
 from sfumato.table.sources.text_layout import find_layout
 
 SUFFIXES = (".csv", ".tsv", ".tab", ".txt", ".dat", ".gz", ".zst", "")
 """Endings of files that are text, so that their layout is a question."""
-SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 ENCODINGS = ("utf-8", "cp1252", "iso-8859-15", "cp850", "mac-roman", "utf-16")
 SHOWN, LOOKED_AT, SCANNED = 8, 30, 1_000_000
 """Rows that are shown, those that tell which separator fits, and those among which one that breaks is looked for."""
 LONGEST = 200
 """Characters of a cell that is shown."""
+# Lines beyond ASCII by which encodings are told apart, and their words that are shown.
+LINES, WORDS = 200, 5
+_LETTERS = re.compile(r"[^\W\d_]*[^\x00-\x7f](?:[^\W\d_]|[^\x00-\x7f])*")
 _ENCODING = re.compile(r"source\.encoding=([a-z0-9_-]+)")
 
 
@@ -54,6 +56,7 @@ class Trial:
     better: list[tuple[str, dict[str, str]]]  # ways that seem to fit better: what is said of them, and what changes
     separator: str  # what parts the fields, declared or found
     remarks: tuple[str, ...]  # what was found in the file
+    letters: dict[str, str]  # words beyond ASCII as each encoding reads them, the likeliest first; empty in UTF-8
 
 
 def is_text_file(path: Path) -> bool:
@@ -69,7 +72,9 @@ def tried(path: Path, source: Mapping[str, Any]) -> Trial:
     width = len(names)
     broken = _broken(path, layout, width) if problems else None
     taken, remarks = _found(path, layout)
-    return Trial(names, rows[:SHOWN], broken, problems, _better(path, layout, problems, taken), taken, remarks)
+    letters = _letters(path, layout)
+    better = [way for way in _better(path, layout, problems, taken) if not letters or "encoding" not in way[1]]
+    return Trial(names, rows[:SHOWN], broken, problems, better, taken, remarks, letters)
 
 
 def layout_columns(path: Path, source: Mapping[str, Any]) -> list[str]:
@@ -135,6 +140,23 @@ def _better(path: Path, layout: CsvFormat, problems: Sequence[str], taken: str) 
     return list({tuple(its.items()): (words, its) for words, its in better}.values())
 
 
+def _letters(path: Path, layout: CsvFormat) -> dict[str, str]:
+    """Return the first words with letters beyond ASCII as each encoding reads them that reads all, and differently."""
+    try:
+        content = open_csv(path, CsvFormat(encoding="utf-8")).strange_bytes()
+    except InputError:
+        return {}
+    lines = [line for line in content.splitlines() if not line.isascii()][:LINES]
+    found: dict[str, str] = {}
+    for name in dict.fromkeys([*(likely_encodings(lines) if lines else ()), layout.encoding, *ENCODINGS[:-1]]):
+        is_read = name == layout.encoding and not is_utf8(name)
+        text = b"\n".join(lines).decode(name, "replace")
+        words = ", ".join(islice(dict.fromkeys(_LETTERS.findall(text)), WORDS))
+        if words and (is_read or (words.isprintable() and "\ufffd" not in text and words not in found.values())):
+            found[name] = "".join(letter if letter.isprintable() else "\ufffd" for letter in words)
+    return found
+
+
 def _found(path: Path, layout: CsvFormat) -> tuple[str, tuple[str, ...]]:
     """Return what parts the fields as the file is read now, declared or found, and what else was found."""
     try:
@@ -160,15 +182,11 @@ ASKED = {
 """Settings that a field asks for where a problem leaves the value to the steward: its label and an example."""
 _LEFT_OPEN = re.compile(r"TEXT|NUMBER|LOW, ?HIGH|\[LOW, ?HIGH\]")
 _SAID = {
-    "decimal": "“{}” stands before fractions",
-    "thousands": "“{}” stands between thousands",
-    "dates": "dates are written {}",
-    "unit": "{} is the unit",
+    **OF_VALUES,
     "encoding": "the file is written in {}",
     "separator": "“{}” parts the fields",
     "header-line": "line {} names the columns",
     "footer-lines": "{} lines at the end are no records",
-    "missing": "“{}” is a missing value",
     "domain": "values lie within {}",
 }
 ACCEPTED = ("identifier", "free-text", "spellings")
@@ -300,6 +318,7 @@ def answered(draft: Draft, answer: Answer) -> Draft:
 
 
 _ELSEWHERE = (
+    (r"set quote=None \(in a policy[^()]*\)", "choose “nothing” around fields"),
     (r"say leave_out_known=True \([^()]*\)", "choose “without people who are in it already”"),
     (r" \((?:in a policy|in Python|on the command line)[^()]*\)", ""),
     (r"; in a policy [a-z-]+ = [^;.)]*", ""),
@@ -328,7 +347,7 @@ def in_page_words(line: str) -> str:
             return f"“{answer.field[0]}”"
         return answer.label if "“" in answer.label else f"“{answer.label}”"
 
-    if "sfumato " not in line and "--" not in line and " in Python " not in line:
+    if not re.search("sfumato |--| in Python |=None", line):
         return line
     for pattern, words in _ELSEWHERE[:-4]:
         line = re.sub(pattern, words, line)

@@ -51,7 +51,7 @@ def desk_of(request: Request) -> Desk:
 
 def page_line(line: str) -> str:
     """Write a message of the library so that a page can show it, in the reader's language."""
-    return say(in_page_words(printable(line)))
+    return words.in_choices(say(in_page_words(printable(line))))
 
 
 def environment() -> Environment:
@@ -77,6 +77,7 @@ def _environment(language: str) -> Environment:
         fig=lambda value: "–" if value is None else number(figure(value, 4)),
         ticks=ticks,
         line=page_line,
+        described=words.help_text,
         command=shown_command,
     )
     made.globals.update(words.context(language))

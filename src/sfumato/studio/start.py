@@ -19,7 +19,7 @@ import tomli_w
 from starlette.applications import Starlette
 from starlette.datastructures import FormData
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from sfumato.cli.outcome import explained
@@ -27,7 +27,7 @@ from sfumato.errors import InputError, PolicyError
 from sfumato.numbers import counted
 from sfumato.studio.app import leaving, page_elsewhere, static
 from sfumato.studio.guard import LARGE
-from sfumato.studio.pages import answering, environment, fragment, page_line, text, whole
+from sfumato.studio.pages import answering, fragment, page_line, text, whole
 from sfumato.studio.project import PREFIX, Project, locked, made_private, read_mark
 from sfumato.studio.routes.columns import state
 from sfumato.studio.words import say
@@ -294,16 +294,14 @@ def show(request: Request) -> Response:
     """Show the start page."""
     start: Start = request.app.state.start
     works = [{**work, "number": number} for number, work in enumerate(start.recent.works)]
-    shown = environment().get_template("start.html")
-    return HTMLResponse(
-        shown.render(
-            works=works,
-            is_on=start.recent.is_on,
-            tables=start.tables,
-            place=start.place,
-            kinds=_TABLES,
-            database=start.database,
-        )
+    return fragment(
+        "start.html",
+        works=works,
+        is_on=start.recent.is_on,
+        tables=start.tables,
+        place=start.place,
+        kinds=_TABLES,
+        database=start.database,
     )
 
 

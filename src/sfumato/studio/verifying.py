@@ -24,7 +24,7 @@ from sfumato.release.verify import mark_of, read_release, verify
 from sfumato.studio.app import static
 from sfumato.studio.desk import MOST_ROWS, TablePage, last_of_series
 from sfumato.studio.guard import Guard
-from sfumato.studio.pages import environment, whole
+from sfumato.studio.pages import fragment, whole
 from sfumato.studio.serve import browser_at, listening_socket, say_at_terminal, serve
 from sfumato.table.databases.address import is_database
 from sfumato.whole_files import read_regular_text
@@ -81,50 +81,33 @@ def verifying_app(release: Path, port: int, **guard: Any) -> Guard:
 def _verification(request: Request) -> Response:
     state = request.app.state
     tables = {name: frame.height for name, frame in state.opened.tables.items()}
-    shown = (
-        environment()
-        .get_template("verify.html")
-        .render(
-            release=state.release.name,
-            shown=state.shown,
-            is_series=state.is_series,
-            tables=tables,
-            kind=state.opened.kind.replace("-", " "),
-            limits=state.opened.limits,
-            policy=state.opened.policy,
-            pictures=state.opened.pictures,
-            has_records=state.opened.has_records,
-        )
+    return fragment(
+        "verify.html",
+        release=state.release.name,
+        shown=state.shown,
+        is_series=state.is_series,
+        tables=tables,
+        kind=state.opened.kind.replace("-", " "),
+        limits=state.opened.limits,
+        policy=state.opened.policy,
+        pictures=state.opened.pictures,
+        has_records=state.opened.has_records,
     )
-    return Response(shown, media_type="text/html")
 
 
 def _recount(request: Request) -> Response:
-    return _recount_of_series(request.app.state.release) if request.app.state.is_series else _recount_of(request)
-
-
-def _recount_of_series(folder: Path) -> Response:
     from sfumato.series.verify import verify_series
 
-    try:
-        recount, problems = verify_series(folder).to_dict(), list[str]()
-    except SfumatoError as error:
-        recount = {"ok": False, "recounted": {"chain": [], "releases": []}, "attested": []}
-        problems = list(error.problems)
-    shown = environment().get_template("recount_of_series.html").render(told=recount, problems=problems)
-    return Response(shown, media_type="text/html")
-
-
-def _recount_of(request: Request) -> Response:
+    release, is_series = request.app.state.release, request.app.state.is_series
     # Not every kind counts records in classes.
-    recount: dict[str, Any] = {"ok": False, "checks": [], "records": None, "classes": None, "uncovered": []}
+    told: dict[str, Any] = {"ok": False, "checks": [], "records": None, "classes": None, "uncovered": []}
+    told |= {"recounted": {"chain": [], "releases": []}, "attested": []}
     problems: list[str] = []
     try:
-        recount |= verify(request.app.state.release).to_dict()
+        told |= verify_series(release).to_dict() if is_series else verify(release).to_dict()
     except SfumatoError as error:
         problems = list(error.problems)
-    shown = environment().get_template("recount.html").render(told=recount, problems=problems)
-    return Response(shown, media_type="text/html")
+    return fragment("recount_of_series.html" if is_series else "recount.html", told=told, problems=problems)
 
 
 def _grid(request: Request) -> Response:

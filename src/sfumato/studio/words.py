@@ -50,7 +50,7 @@ class Catalogue:
     @classmethod
     def of(cls, text: str) -> Catalogue:
         """Read a catalogue; what is not translated, or fills in something else, stays English."""
-        texts = {message: said for message, said in entries(text) if said and places(said) == places(message)}
+        texts = {one: said for one, said in entries(text) if one and said and places(said) == places(one)}
         head = (line.partition(": ") for line in dict(entries(text)).get("", "").splitlines())
         return cls(texts, {name: value for name, _, value in head})
 
@@ -194,6 +194,23 @@ def tongue(text: str) -> str:
 def paragraphs(text: str) -> list[str]:
     """Return the paragraphs of a description as a page shows them: without the marks of docstrings."""
     return [" ".join(_MARKUP.sub(r"\1", part).split()) for part in text.split("\n\n")]
+
+
+_CHOSEN = re.compile(r"\b([a-z]\w*)=(True|False|None|(?=[\"']))")
+_CHOICE = re.compile(r"\b(True|False|None)\b")
+_KEY = re.compile(r"(?::\w+:~?(?:sfumato\.)?|\bsfumato\.)(?:\w+\.)*(\w+)|\b([a-z]+(?:_[a-z]+)+)\b")
+_CHOICES = {"True": "“yes”", "False": "“no”", "None": "“not said”", "": ""}
+
+
+def in_choices(said: str) -> str:
+    """Write what a message says of options as a form shows them."""
+    return _CHOSEN.sub(lambda its: f"{its[1].replace('_', ' ')} {say(_CHOICES[its[2]])}", said)
+
+
+def help_text(text: str) -> str:
+    """Say what a setting does, in the reader's language, with choices and settings as a form calls them."""
+    said = _CHOICE.sub(lambda its: say(_CHOICES[its[1]]), in_choices(say(text.replace("`", ""))))
+    return _KEY.sub(lambda key: (key[1] or key[2]).replace("_", " "), said)
 
 
 def script_words(language: str) -> str:

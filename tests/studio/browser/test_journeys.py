@@ -191,6 +191,27 @@ def test_a_killed_server_is_said_and_the_page_goes_on(serve, watched, table, tmp
     one.lines = [line for line in one.lines if "ERR_CONNECTION_REFUSED" not in line]
 
 
+def test_a_page_that_is_let_in_no_more_says_so_and_stops_asking(serve, watched, table, tmp_path):
+    one = watched(serve(str(table), "--project", str(tmp_path / "project")))
+    page, asked = one.page, []
+    page.on("request", lambda request: asked.append(request.url))
+    go(page, "Columns")
+    cookies = page.context.cookies()
+    page.context.clear_cookies()
+    page.locator("#link").get_by_text("This page waits until you come back").wait_for(timeout=3_000)
+    many = len(asked)
+    page.wait_for_timeout(4_000)
+    assert len(asked) == many
+    assert one.axe() == []
+    page.context.add_cookies(cookies)
+    page.evaluate("dispatchEvent(new Event('focus'))")
+    page.get_by_text("answers again").wait_for(timeout=3_000)
+    page.get_by_label("role of sex", exact=True).select_option("sensitive")
+    page.get_by_text("5 undecided").wait_for()
+    # The browser itself notes the one refusal.
+    one.lines = [line for line in one.lines if "401" not in line]
+
+
 def test_a_file_is_chosen_on_the_start_page_and_opened(serve, watched, table, tmp_path):
     for width, scheme in ((1400, "light"), (390, "dark")):
         one = watched(serve(), width=width, scheme=scheme)

@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.datastructures import FormData
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from sfumato.errors import InputError, SfumatoError
@@ -17,23 +17,27 @@ from sfumato.numbers import counted
 from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
 from sfumato.studio.desk import COUNTED_AT_ONCE, MOST_ROWS, Desk, TablePage, ordered
-from sfumato.studio.draft import ACCEPT, DROPPED, KEY_FORM, ROLES, SINGLE, WITH_SETTINGS, Draft
+from sfumato.studio.draft import (
+    ACCEPT,
+    DROPPED,
+    KEY_FORM,
+    OF_VALUES,
+    ROLES,
+    SEPARATORS,
+    SINGLE,
+    WITH_SETTINGS,
+    Draft,
+    of_column,
+    read_as,
+)
 from sfumato.studio.forms import finite_number
-from sfumato.studio.layout import ENCODINGS, SEPARATORS, Answer, Question, answered, is_text_file, layout_columns, tried
-from sfumato.studio.pages import answering, desk_of, environment, fragment, page, page_entry, reading, text, whole
+from sfumato.studio.layout import ENCODINGS, Answer, Question, answered, is_text_file, layout_columns, tried
+from sfumato.studio.pages import answering, desk_of, fragment, page, page_entry, reading, text, whole
 from sfumato.studio.project import Project, as_written
 from sfumato.studio.words import say
 
-TAKEN_BACK = {
-    "decimal": "take back the mark before fractions",
-    "thousands": "take back the mark between thousands",
-    "dates": "take back the form of dates",
-    "unit": "take back the unit",
-    "strays": "take back that other texts are missing values",
-    "missing": "take back what is a missing value",
-    "domain": "take back the range",
-}
-"""Settings of a column by which somebody answered, and the button that asks again."""
+# Settings of a column by which somebody answered.
+TAKEN_BACK = (*OF_VALUES, "strays", "domain")
 BANDS = ((1, 1, "1 (alone)"), (2, 4, "2 to 4"), (5, 19, "5 to 19"), (20, None, "20 and more"))
 DEFAULT_K = 5
 
@@ -48,37 +52,12 @@ def table(request: Request) -> Response:
         "/",
         changed=desk.project.has_changed,
         can_change=can_change,
-        read_as=_in_words(desk.project.source),
+        read_as=read_as(desk.project.source),
         looks_parted=can_change and len(names) == 1 and any(mark in names[0] for mark in SEPARATORS),
     )
 
 
-READ_AS = {
-    "separator": "between fields",
-    "encoding": "letters",
-    "quote": "around fields",
-    "missing": "missing values",
-    "decimal": "before fractions",
-    "thousands": "between thousands",
-}
-MOST_LEVELS = 8
-"""Levels at which a column can be looked at."""
-_USUAL = {"header": True, "strip": True, "encoding": "utf-8", "quote": '"'}
-
-
-def _in_words(source: Mapping[str, Any]) -> dict[str, str]:
-    """Say how the table is read, as far as that is not as usual."""
-    found = {}
-    for key, value in source.items():
-        if value == _USUAL.get(key) or key == "columns" or value in ([""], ("",)):
-            continue
-        shown = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-        words = {"header": "is a record", "strip": "are kept", "quote": shown or "nothing"}.get(key, shown)
-        name = {"header": "first row", "strip": "blanks around fields"}.get(
-            key, READ_AS.get(key, key.replace("-", " "))
-        )
-        found[name] = SEPARATORS.get(words, words)
-    return found
+MOST_LEVELS = 8  # at which a column can be looked at
 
 
 def columns(request: Request) -> Response:
@@ -102,6 +81,7 @@ def columns(request: Request) -> Response:
         asked_of=(asked := desk.questions()),
         open_questions=len({*findings, *asked}) + bool(keys),
         taken_back=TAKEN_BACK,
+        of_column=of_column,
         single=SINGLE,
         **(_reviewed(desk) if desk.is_reviewed else {}),
     )
@@ -204,12 +184,10 @@ def change_column(request: Request, sent: FormData) -> str:
     def changed(draft: Draft) -> Draft:
         if what == "role":
             return draft.with_role(column, value)
-        if what == "kind":
-            return draft.with_setting(column, "kind", value or None)
         if what == "weight":
             return draft.with_setting(column, "weight", _weight(value))
-        if what == KEY_FORM:
-            return draft.with_setting(column, KEY_FORM, value or None)
+        if what in ("kind", KEY_FORM):
+            return draft.with_setting(column, what, value or None)
         if what == "unsay" and value in TAKEN_BACK:
             return draft.with_setting(column, value, None)
         if what == ACCEPT:
@@ -296,8 +274,8 @@ def show_values(request: Request, sent: FormData) -> str:
     return "Original values are hidden." if desk.is_blank else "Original values are shown."
 
 
+# Settings that the page asks for as text.
 ASKED = ("separator", "encoding", "quote", "decimal", "thousands", "dates")
-"""Settings that the page asks for as text."""
 
 
 def layout(request: Request) -> Response:
@@ -310,8 +288,7 @@ def layout(request: Request) -> Response:
 def asking(request: Request) -> Response:
     """Show the same of a table that could not be read yet."""
     project: Project = request.app.state.opening.project
-    shown = environment().get_template("opening.html")
-    return HTMLResponse(shown.render(table=project.table.name, **_shown(project, request.query_params), is_blank=False))
+    return fragment("opening.html", table=project.table.name, **_shown(project, request.query_params), is_blank=False)
 
 
 def _shown(project: Project, settings: Mapping[str, str]) -> dict[str, Any]:
@@ -330,7 +307,8 @@ def _shown(project: Project, settings: Mapping[str, str]) -> dict[str, Any]:
         "source": checked(Source, source),
         "marks": _fields(source)["missing"],
         "separators": {**{trial.separator: trial.separator}, **SEPARATORS},
-        "encodings": list(dict.fromkeys([*ENCODINGS, str(source.get("encoding", "utf-8"))])),
+        "encodings": list(dict.fromkeys([*ENCODINGS, *trial.letters, str(source.get("encoding", "utf-8"))])),
+        "letters": [(name, words, {**_fields(source), "encoding": name}) for name, words in trial.letters.items()],
         "better": [(words, {**_fields(source), **changes}) for words, changes in trial.better],
     }
 

@@ -23,6 +23,7 @@ from sfumato.hierarchy import (
 from sfumato.hierarchy.tree import ROOT, listed_values, text_of
 from sfumato.studio.desk import MOST_DRAFTED, Desk
 from sfumato.studio.draft import WITH_SETTINGS, Draft
+from sfumato.studio.forms import finite_number
 from sfumato.studio.pages import answering, desk_of, fragment, page, page_entry, reading, text, whole
 from sfumato.studio.routes.columns import BRANCHED
 from sfumato.table.schema import Kind
@@ -264,8 +265,12 @@ def _described(desk: Desk, column: str, said: Mapping[str, str]) -> Mapping[str,
         if kind == "order":
             return _in_order(desk, column, [int(part) for part in steps])
         if kind == "intervals":
-            start = _number(said.get("start", "0") or "0")
-            return {"kind": kind, "widths": [_number(part) for part in steps], **({"start": start} if start else {})}
+            start = finite_number(said.get("start", "0") or "0")
+            return {
+                "kind": kind,
+                "widths": [finite_number(part) for part in steps],
+                **({"start": start} if start else {}),
+            }
         if kind == "prefixes":
             return {"kind": kind, "keep": [int(part) for part in steps]}
     except ValueError:
@@ -297,13 +302,6 @@ def _in_order(desk: Desk, column: str, together: Sequence[int]) -> Mapping[str, 
             for path in paths[start : start + size]:
                 path.append(label)
     return {"kind": "table", "rows": [[*path, ROOT] for path in paths]}
-
-
-def _number(value: str) -> int | float:
-    try:
-        return int(value)
-    except ValueError:
-        return float(value)
 
 
 def _pasted(desk: Desk, column: str, sent: FormData) -> Mapping[str, Any]:

@@ -117,7 +117,6 @@ def look(request: Request) -> Response:
         "/look",
         job=job,
         releases=releases,
-        tables=list(opened.published.tables),
         heights={name: frame.height for name, frame in opened.published.tables.items()},
         stale=desk.staleness(job),
         figures=figures(job),

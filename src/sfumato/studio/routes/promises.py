@@ -25,14 +25,11 @@ from sfumato.studio.routes.columns import BRANCHED
 PARTS = {"recoding": "Recoding", "people": "People"}
 STARTS: Mapping[str, Mapping[str, Any]] = {
     "k-anonymity": {"k": 5},
-    "entropy-l-diversity": {"l": 3},
-    "distinct-l-diversity": {"l": 3},
-    "probabilistic-l-diversity": {"l": 3},
+    **{f"{kind}-l-diversity": {"l": 3} for kind in ("entropy", "distinct", "probabilistic")},
     "recursive-l-diversity": {"c": 3, "l": 3},
     "t-closeness": {"t": 0.3},
     "alpha-k-anonymity": {"alpha": 0.5, "k": 5},
-    "basic-beta-likeness": {"beta": 1},
-    "enhanced-beta-likeness": {"beta": 1},
+    **{f"{kind}-beta-likeness": {"beta": 1} for kind in ("basic", "enhanced")},
     "delta-disclosure": {"delta": 1},
     "subset-k-anonymity": {"k": 5, "m": 2},
     "wildcard-k-anonymity": {"k": 5},
@@ -110,14 +107,7 @@ def take_k(request: Request, sent: FormData) -> str:
 def change_promises(request: Request, sent: FormData) -> str:
     """Add, change or take away a promise; change the method or another part."""
     what = text(sent, "what")
-    changes = {
-        "model": _model,
-        "remove": _removed,
-        "method": _method,
-        "options": _options,
-        "part": _part,
-        "top": _top,
-    }
+    changes = {"model": _model, "remove": _removed, "method": _method, "options": _options, "part": _part, "top": _top}
     if what != "add" and what not in changes:
         raise InputError("what: is none of the changes that this page can make")
     desk = desk_of(request)
@@ -162,8 +152,7 @@ def _method(draft: Draft, sent: FormData) -> Draft:
 
 
 def _options(draft: Draft, sent: FormData) -> Draft:
-    method = draft.anonymizer
-    return draft.with_rest("anonymizer", entry_from(method_form(method), _texts(sent)))
+    return draft.with_rest("anonymizer", entry_from(method_form(draft.anonymizer), _texts(sent)))
 
 
 def _part(draft: Draft, sent: FormData) -> Draft:
@@ -175,9 +164,8 @@ def _part(draft: Draft, sent: FormData) -> Draft:
 
 def _top(draft: Draft, sent: FormData) -> Draft:
     for key in TOP:
-        if key not in sent:
-            continue
-        draft = draft.with_rest(key, _top_value(key, text(sent, key).strip()))
+        if key in sent:
+            draft = draft.with_rest(key, _top_value(key, text(sent, key).strip()))
     return draft
 
 

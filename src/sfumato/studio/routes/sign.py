@@ -51,8 +51,8 @@ from sfumato.whole_files import write_whole
 # The release of last time: what changed in the table since, its policy as the setup, and what must be played first.
 
 
+# Formats in which a release is handed over, as the page calls them.
 FORMAT_NAMES = {"csv": "CSV", "parquet": "Parquet", "xlsx": "Excel (xlsx)", "sav": "SPSS (sav)", "dta": "Stata (dta)"}
-"""Formats in which a release is handed over, as the page calls them."""
 
 
 def chosen(desk: Desk) -> str | None:
@@ -63,8 +63,8 @@ def chosen(desk: Desk) -> str | None:
 
 def choose(desk: Desk, name: str) -> None:
     """Say which release is that of last time; an empty name: these people were never published."""
-    if name and name not in desk.beside():
-        raise InputError("earlier: choose one of the releases beside the table")
+    if name:
+        beside(desk, name)
     desk.project.keep_earlier(name)
 
 

@@ -316,7 +316,12 @@ async function ask() {
     const answer = await fetch("/events", { headers: { "X-Sfumato": "1" } });
     if (!answer.ok) {
       lost = true;
-      return link((await answer.text()).trim());
+      const why = (await answer.text()).trim();
+      if (answer.status !== 401) return link(why);
+      // Nobody is let in by asking again.
+      clearInterval(watch);
+      isOut = true;
+      return link(`${why} ${_("This page waits until you come back to it.")}`);
     }
     const told = await answer.json();
     if (pending) return;
@@ -335,7 +340,15 @@ async function ask() {
     link(_("The studio does not answer. Start it again in the terminal; this page goes on by itself then. Nothing that was saved is lost."));
   }
 }
-const watch = window.setInterval(ask, EVERY);
+let watch = window.setInterval(ask, EVERY), isOut = false;
+function comeBack() {
+  if (!isOut || document.hidden) return;
+  isOut = false;
+  watch = window.setInterval(ask, EVERY);
+  ask();
+}
+window.addEventListener("focus", comeBack);
+document.addEventListener("visibilitychange", comeBack);
 window.addEventListener("popstate", () => refresh());
 /** On a narrow screen the steps scroll sideways; the one that stands is in sight. */
 function showStep() {
