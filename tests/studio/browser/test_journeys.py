@@ -497,7 +497,7 @@ def test_states_are_compared_and_the_release_of_last_time_is_played(serve, watch
     page.goto(server.root + "/history")
     page.locator("#from").select_option("2")
     page.get_by_role("button", name="Say what changed").click()
-    page.locator("section[aria-labelledby=changed]").get_by_text("models k-anonymity (k 4)").wait_for()
+    page.locator("section[aria-labelledby=changed]").get_by_text("promises: k-anonymity (k 4)").wait_for()
     assert one.axe() == []
     # As the recipient opens it; the studio shows it without any rights, so that nothing can look at it there.
     page.goto("about:blank")
