@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import sfumato as sf
 from sfumato.evidence.content import QUESTIONS, answers_content
 from sfumato.evidence.of_kinds import _joined
+from sfumato.kinds.private_sample.policy import PrivateSamplePolicy
 from sfumato.registry import OWN_KINDS, loaded
 from sfumato.series.attacks import Played, attack_releases
 
@@ -58,7 +60,14 @@ def test_sets_are_attacked_and_what_is_not_says_why(sold):
         assert not found[name]["is_played"]
     assert "What was made is the release, record for record." in " ".join(content["limits"])
     # The person most at risk is bounded by the promise, and stands beside what the recipient may accept.
-    assert content["context"]["success"][0]["maximum"] == pytest.approx(1 / 3)
+    before, after = content["context"]["success"]
+    assert (before["stage"], after["stage"]) == ("before", "after")
+    assert before["maximum"] == pytest.approx(1 / 2)  # two people have the rarest good
+    assert after["maximum"] == pytest.approx(1 / 3)
+    knows = found["singling out"]["played"][0]["knows"]
+    assert "1 of a person's items" in content["context"]["knows"]
+    assert all("quasi-identifying columns and no others" not in one for one in content["summary"])
+    assert f"known-items ({knows}" in " ".join(content["summary"])
     assert content["context"]["verdict"]["outcome"] == "exceeded"
     other = sf.report(folder, baskets(folder.parent, "wine"), policy=policy, seed=1)
     # Another original that publishes the same: nothing for others depends on it.
@@ -75,6 +84,8 @@ def test_what_is_for_tables_is_refused(sold):
     folder, file, _ = sold
     with pytest.raises(sf.PolicyError, match="bound: is for releases of tables"):
         sf.report(folder, file, bound=True)
+    with pytest.raises(sf.PolicyError, match="control: no attack on sets"):
+        sf.report(folder, file, control=file)
     with pytest.raises(sf.PolicyError, match="policy: name the file"):
         sf.report(folder, file, policy=sf.Policy.from_mapping(TABLES))
 
@@ -133,6 +144,9 @@ FOREIGN = {
     "columns": {"identifying": ["name"], "quasi-identifying": ["age", "town"], "sensitive": ["ill"], "others": "drop"},
     "models": [{"name": "k-anonymity", "k": 3}],
 }
+
+
+LEDGER = "the ledger of the series"
 
 
 def people(folder: Path, odd: int = 31) -> tuple[Path, Path]:
@@ -214,6 +228,12 @@ def test_a_series_is_answered_by_what_joins_its_releases(tmp_path):
     }
     assert found["sentence"] == "None of 5 attacks succeeds."
     assert made.content["records"] == {"original": 60, "published": 60}
+    assert made.content["one_each"].startswith("The original has one record per person, if name says")
+    assert [one["name"] for one in made.content["columns"] if one["role"] == "identifying"] == ["name"]
+    assert [one["name"] for one in made.content["stays"]] == [*(month.name for month in months), LEDGER]
+    assert [*made.content["files"]] == ["0003/data.csv"]
+    assert [one["release"] for one in made.content["earlier"]] == ["0001", "0002"]
+    assert "intersection" not in made.content["attacks"]["unplayed"]
     assert "No earlier release" not in made.short_html()
     assert "last of 3 releases" in made.to_dict("public")["limits"][0]
     with pytest.raises(sf.InputError, match="is a series; give the policy"):
@@ -221,3 +241,43 @@ def test_a_series_is_answered_by_what_joins_its_releases(tmp_path):
     # Where rows are fewer than promised, the attack succeeds, whatever its interval.
     fallen = _joined(Played("tracing", 50, 1, 1, below=1), twin)
     assert (fallen.verdict, fallen.is_allowed) == ("succeeds", False)
+
+
+DECLARED = """[columns]
+others = "drop"
+quasi-identifying = { age = { domain = [0, 100] }, sex = { domain = ["f", "m"] } }
+sensitive = { ill = { domain = ["flu", "cough"] } }
+[model]
+epsilon = 2
+delta = 1e-4
+[sampling]
+bins = { age = 4 }
+"""
+
+
+def patients(folder: Path, first: int) -> Path:
+    rows = [
+        f"{one * 7 % 100},{'fm'[one % 2]},{['flu', 'cough'][one * 5 % 3 // 2]}" for one in range(first, first + 400)
+    ]
+    file = folder / f"{first}.csv"
+    file.write_text("\n".join(["age,sex,ill", *rows]) + "\n")
+    return file
+
+
+def test_a_private_sample_is_held_against_its_groups_and_against_people_outside(tmp_path):
+    """Who is picked is bounded by the smallest group; what holds of people outside as well is no success."""
+    (tmp_path / "policy.toml").write_text(DECLARED + CONTEXT)
+    policy = PrivateSamplePolicy.from_mapping(tomllib.loads(DECLARED))
+    original, outside = patients(tmp_path, 0), patients(tmp_path, 7000)
+    release = sf.publish_private_sample(sf.read_table(original, policy), policy)
+    folder = sf.save_private_sample(release, tmp_path / "sample")
+    made = sf.report(folder, original, policy=tmp_path / "policy.toml", control=outside, seed=1)
+    least = 1 / release.published.smallest()
+    played = {one["attack"]: one for one in made.content["attacks"]["results"]}
+    assert (played["linkage"]["allowed"], played["attribute-inference"]["allowed"]) == (least, None)
+    assert played["membership-inference"]["success"]["people"] > 0
+    assert played["attribute-inference"]["control"]["people"] == 400
+    assert made.content["context"]["verdict"]["outcome"] == ("kept" if least <= 0.09 else "exceeded")
+    assert "The steward answers for it." in made.to_dict()["summary"][0]
+    assert [one["name"] for one in made.content["stays"]] == ["0.csv", "7000.csv"]
+    assert "7000.csv" not in made.html("public")

@@ -275,10 +275,10 @@ def _given(
 
     original = compared.original[0] if compared.original else None
     if is_own(release):
-        needless = {"--control": compared.control, "--hierarchies": hierarchies, "--set": settings}
+        needless = {"--hierarchies": hierarchies, "--set": settings}
         wrong = [f"{name}: is for releases of tables; leave it out" for name, one in needless.items() if one]
         raise_all(InputError, wrong)
-        return {"original": original, "policy": policy, "threads": compared.threads}
+        return {"original": original, "control": compared.control, "policy": policy, "threads": compared.threads}
     threads = [] if compared.threads is None else [Setting(("threads",), compared.threads, "--threads")]
     file = is_file(release) or is_series(release)
     if file and (policy is None or original is None):

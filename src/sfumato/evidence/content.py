@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -40,7 +41,7 @@ from sfumato.models.protocol import Outcome, least_class_size, limits_of_values,
 from sfumato.numbers import counted, figure, percent
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, silent
-from sfumato.published import Published, PublishedTable
+from sfumato.published import BucketizedTables, Published, PublishedTable
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.people import limits_of_people
 from sfumato.published.protocol import roles_of
@@ -236,9 +237,10 @@ def _column(subject: ReportedRelease, name: str, role: str, attribute: Any) -> d
         "kind": _kind_of(subject.original, name, attribute),
         "distinct": _distinct(subject.original, name, attribute),
         "published": columns[0].n_unique() if columns else None,
-        "changed": None if done is None else done.changed,
-        "typical": None if done is None else done.typical,
-        "largest": None if done is None else done.largest,
+        **{
+            key: getattr(done, key) if isinstance(subject.published, PublishedTable) and done is not None else None
+            for key in ("changed", "typical", "largest")
+        },
         "levels": None if hierarchy is None else len(hierarchy.levels),
     }
 
@@ -335,19 +337,12 @@ def _risks(subject: ReportedRelease) -> dict[str, Any] | None:
     if original is not None:
         found["before"] = _risk_figures(risk(original, population=everybody, combinations=1))
         found["before"] |= _at_both_ends(policy, original, original.frame.height)
-    if isinstance(subject.published, PublishedTable):
-        quasi, recoding = subject.published.quasi_identifying, None if everybody is None else subject.policy.recoding()
-        found["after"] = _risk_figures(
-            risk(
-                subject.published.data,
-                quasi_identifying=quasi,
-                population=everybody,
-                recoding=recoding,
-                combinations=1,
-            )
-        )
-        published = subject.published.data
-        found["after"] |= _at_both_ends(policy, published, published.height, quasi_identifying=quasi)
+    if isinstance(subject.published, PublishedTable | BucketizedTables):
+        shown = subject.published.data if isinstance(subject.published, PublishedTable) else subject.published.quasi
+        recoding = None if everybody is None else subject.policy.recoding()
+        by: dict[str, Any] = {"quasi_identifying": subject.published.quasi_identifying}
+        found["after"] = _risk_figures(risk(shown, population=everybody, recoding=recoding, combinations=1, **by))
+        found["after"] |= _at_both_ends(policy, shown, shown.height, **by)
     return found or None
 
 
@@ -622,7 +617,7 @@ def render(content: Mapping[str, Any], drawings: Mapping[str, str], page: str = 
     )
     environment.globals["section"] = annex_section
     environment.filters.update(
-        percent=_percent, within=_within, width=_width, figure=_figure, count=_count, told=_text_of
+        percent=_percent, within=abridge, width=_width, figure=_figure, count=_count, told=_text_of
     )
     safe = {name: import_module("markupsafe").Markup(svg) for name, svg in drawings.items()}
     return str(environment.get_template(page).render(**content, drawings=safe))
@@ -634,11 +629,6 @@ def _template(name: str) -> str:
 
 def _text_of(value: float | str | None) -> str:
     return value if isinstance(value, str) else _figure(value)
-
-
-def _within(text: str, most: int) -> str:
-    """Cut a long text between words, and say where the rest stands."""
-    return abridge(text, most)
 
 
 def _percent(share: float | None) -> str:
@@ -691,7 +681,7 @@ _UNTOUCHED = {
     "sliced-table": "every cell is a single value; its link to other columns is drawn inside buckets",
     "bucketized-tables": "every cell is a single value; its link to the other table is by bucket alone",
     "marginal-tables": "every cell is a single value, of which people are counted",
-    "randomized-table": "every cell is a single value, exchanged, changed or drawn by chance as the policy says",
+    "randomized-table": "every cell is a single value; the policy says which columns were changed by chance",
 }
 """What is said of a column without intervals, groups or stars, by the kind of release."""
 
@@ -922,7 +912,7 @@ def _guessed(played: Sequence[Mapping[str, Any]], content: Mapping[str, Any]) ->
     """Say which columns attacks on inference were about."""
     more = [one["attack"].partition(": ")[2] for one in played if one["attack"].startswith(f"{_GUESS}: ")]
     names = [one["name"] for one in content["columns"] if one["role"] == "sensitive"] if played else []
-    return [f"These attacks are about {_listed([*names, *more])} alone."] if names or more else []
+    return [f"These attacks are about {', '.join(dict.fromkeys((*names, *more)))} alone."] if names or more else []
 
 
 def _of_question(question: _Question, content: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
@@ -979,9 +969,9 @@ def attacks_in_words(played: Sequence[Mapping[str, Any]]) -> str:
     `played`: each score with ``attack``, ``headline``, and whether it ``succeeds`` beyond what is promised.
     """
     beating = {one["attack"] for one in played if one["headline"].startswith("succeeds")}
-    beyond = [*dict.fromkeys(one["attack"] for one in played if one["succeeds"])]
-    undecided = [one["attack"] for one in played if one["headline"].startswith("undecided")]
-    undecided = [name for name in undecided if name not in beating]
+    beyond = names_of(played, [one for one in played if one["succeeds"]])
+    doubtful = [one for one in played if one["headline"].startswith("undecided") and one["attack"] not in beating]
+    undecided = ", ".join(names_of(played, doubtful))
     many = counted(len({one["attack"] for one in played}), "attack")
     if not beating:
         found = f"None of {many} {'is known to succeed' if undecided else 'succeeds'}"
@@ -989,13 +979,18 @@ def attacks_in_words(played: Sequence[Mapping[str, Any]]) -> str:
         found = f"{len(beating)} of {many} {'succeeds' if len(beating) == 1 else 'succeed'}"
         many = "all of them go" if len(beyond) == len(beating) else f"{len(beyond)} of them go"
         many = "it goes" if len(beating) == 1 else many if len(beyond) > 1 else "1 of them goes"
-        goes = f"; {many} beyond what a promise allows: {_listed(beyond)}"
+        goes = f"; {many} beyond what a promise allows: {', '.join(beyond)}"
         found += goes if beyond else ", all within what is promised"
-    return f"{found}{f'; undecided: {_listed(undecided)}' if undecided else ''}."
+    return f"{found}{f'; undecided: {undecided}' if undecided else ''}."
 
 
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(dict.fromkeys(names))
+def names_of(played: Sequence[Mapping[str, Any]], some: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Name attacks; one that was played with more and with less knowledge with what it knew here."""
+    of: dict[str, list[str]] = {}
+    for one in some:
+        of.setdefault(one["attack"], []).append(one["knows"])
+    several = {name for name in of if len({one["knows"] for one in played if one["attack"] == name}) > 1}
+    return [f"{name} ({'; '.join(dict.fromkeys(of[name]))})" if name in several else name for name in of]
 
 
 def _not_played(
@@ -1010,5 +1005,5 @@ def _not_played(
         return "Not played: who is right is known by the original alone. The steward plays it with --original."
     if content["attacks"] is None:
         return "Not played: attacks were left out. Leave out --no-attacks to play them."
-    reasons = "; ".join(dict.fromkeys(one["why"].partition(" (")[0] for one in unplayed))
+    reasons = "; ".join(dict.fromkeys(re.split(r" \(|;", one["why"])[0] for one in unplayed))
     return f"Not played{f': {reasons}' if reasons else ', as no attack is about it here'}. {question.needs}"

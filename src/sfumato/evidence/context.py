@@ -32,6 +32,15 @@ ESTIMATED = "A journalist's risks are estimated"
 BY_SIGHT = ("linkage",)
 """Attacks that somebody may carry out without meaning to, by seeing a record that fits. All others take intent."""
 KNOWS = "somebody who knows the quasi-identifying columns and no others"
+_LOOK = "; look at the attacks"
+_GROUPLESS = {
+    "sliced-table": f"a row is not a person, so that nobody's chance to be found is counted{_LOOK}",
+    "marginal-tables": f"no row is of a person, so that nobody's chance to be found is counted{_LOOK}",
+    "randomized-table": f"values were changed by chance, so that people who look alike are not counted{_LOOK}",
+    "private-marginals": "differential privacy bounds what a release tells of a person, and no chance to find one"
+    + _LOOK,
+}
+"""Why people who look alike are not counted, by the kind of release."""
 _DIGITS, _NAME = 3, 80
 _MARGIN = 1.05
 _AT_ONCE, _MINUTE = timedelta(hours=1), 60
@@ -103,6 +112,7 @@ def context_content(context: Context, content: Mapping[str, Any]) -> dict[str, A
     """
     chances = {name: _chance(context, one) for name, one in context.assumptions().items()} or {"public": 1.0}
     found, reason = _success(content)
+    known_by = content.get("known")
     above = ((content.get("risk") or {}).get("after") or {"above": ()})["above"]
     after = [] if reason else [one for one in found if one["stage"] == "after"]
     known = _worst(after, "prosecutor")
@@ -118,6 +128,7 @@ def context_content(context: Context, content: Mapping[str, Any]) -> dict[str, A
         (likeliest, chances[likeliest]),
         content.get("one_each"),
         is_estimated=any("population" in one for one in found),
+        tries=f" and knows no more than {known_by['knows']}" if known_by else "",
     )
     decisive = next(one for one in thresholds if one["name"] == verdict["threshold"])
     if verdict["outcome"] != "not counted":
@@ -137,7 +148,8 @@ def context_content(context: Context, content: Mapping[str, Any]) -> dict[str, A
             }
             for name, chance in chances.items()
         },
-        "knows": KNOWS,
+        "knows": f"somebody who knows {known_by['knows']}, and no more" if known_by else KNOWS,
+        "is_promised": bool(known_by),
         "answerable": list(answerable(context)),
         "owners": owned(context),
         "success": found,
@@ -268,7 +280,7 @@ def _success(content: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
         for figures in (risk.get(stage) or {}).get("population", ())
     ]
     if "after" not in risk:
-        return found, "its records cannot be grouped by what is published of them; look at the attacks"
+        return found, _GROUPLESS.get(content["kind"]["name"], f"it has no records of people who look alike{_LOOK}")
     asks = (
         "people have several records, and records were counted; name the column that says who they are (columns.person)"
     )
@@ -385,7 +397,7 @@ def _compared(threshold: MadeFor, success: Mapping[str, Any] | None, chance: flo
         "figure": figure,
         "success": alone,
         "outcome": outcome,
-        "largest_attempt": min(1.0, threshold.value / alone) if multiplied and alone else None,
+        "largest_attempt": min(1.0, threshold.value / (alone or 1e-9)) if multiplied and alone is not None else None,
     }
 
 
@@ -398,6 +410,7 @@ def _verdict(
     one_each: str | None,
     *,
     is_estimated: bool,
+    tries: str,
 ) -> dict[str, Any]:
     """Decide by the person most at risk: by the steward's own threshold, else by the usual one for such a recipient."""
     way, chance = likeliest
@@ -412,10 +425,10 @@ def _verdict(
         return {"outcome": "not counted", "threshold": decisive["name"], "sentences": [sentence]}
     most = percent(success["maximum"], _DIGITS)
     words = f"{'keeps to' if decisive['outcome'] == 'kept' else 'exceeds'} {percent(decisive['value'], _DIGITS)}"
-    who = "A journalist who tries" if success["view"] == "journalist" else "Whoever tries"
+    who = "A journalist who tries" if success["view"] == "journalist" else f"Whoever tries{tries}"
     sentences = [
         f"For {name}, the risk {words} ({decisive['compared_with']}).",
-        f"{who} finds the person most at risk with a chance of {most}."
+        f"{who} finds the person most at risk with a chance of {most}{', as promised' if tries else ''}."
         + (
             ""
             if context.public

@@ -102,10 +102,13 @@ def own_subject(folder: Path, policy: Path | None) -> OwnSubject:
 _NOT_MEASURED = ("others", "risk", "losses", "bound", "utility", "suppression", "one_each", "purpose_figures")
 
 
-def own_content(subject: OwnSubject, original: Any, wishes: ReportOptions) -> dict[str, Any]:
+def own_content(subject: OwnSubject, original: Any, control: Any, wishes: ReportOptions) -> dict[str, Any]:
     """Measure everything that the kind can, and return it as plain values; keys as of a table."""
     kind, said = subject.kind, subject.policy or subject.own.content
-    found = _found(subject, original, said, wishes)
+    if control is not None and not kind.compares:
+        raise PolicyError(f"control: no attack on {kind.name} is played on other people; leave it out")
+    files = {"the original": original, "people who are not in the data": control}
+    found = _found(subject, original, control, said, wishes)
     built = [build_own_model(kind.model, entry) for entry in subject.description.models]
     words = {
         model.name: kind.promise.format(**model.parameters()) for model in built if model is not None and kind.promise
@@ -140,20 +143,22 @@ def own_content(subject: OwnSubject, original: Any, wishes: ReportOptions) -> di
         "policy": subject.own.text or "",
         "published_policy": subject.own.text or "",
         "goes": recipient_files(subject.folder),
-        "stays": [{"what": "the original", "name": Path(original).name}] if isinstance(original, str | Path) else [],
+        "stays": [{"what": what, "name": Path(one).name} for what, one in files.items() if isinstance(one, str | Path)],
         **dict.fromkeys(_NOT_MEASURED),
         **{name: [] for name in ("dropped", "unprotected", "described", "subgroups", "earlier")},
         **decisions_content(wishes),
     }
 
 
-def _found(subject: OwnSubject, original: Any, policy: Mapping[str, Any], wishes: ReportOptions) -> KindEvidence | None:
+def _found(
+    subject: OwnSubject, original: Any, control: Any, policy: Mapping[str, Any], wishes: ReportOptions
+) -> KindEvidence | None:
     """Ask the kind; None without an original, or where it has no attacks and no figures."""
     if original is None or not subject.kind.evidence:
         return None
     wishes.progress("attacks", 4, 5)
     find: FindsEvidence = loaded(subject.kind.evidence)
-    asked = Asked(original, policy, bool(wishes.attacks), wishes.seed, wishes.threads, wishes.progress)
+    asked = Asked(original, policy, bool(wishes.attacks), wishes.seed, wishes.threads, control, wishes.progress)
     return find(subject.published, asked)
 
 
@@ -163,7 +168,12 @@ def _known(found: KindEvidence | None) -> dict[str, Any]:
     if not within:
         return {}
     best = max(within, key=lambda one: one.success.share)
-    return {"known": {"knows": best.knows, "highest": best.allowed, "average": best.success.share}}
+    known: dict[str, Any] = {"knows": best.knows, "highest": best.allowed, "average": best.success.share}
+    for one in found.before if found else ():
+        if best.knows.startswith(one.knows):
+            fewest = next(value for name, value in one.figures.items() if name.startswith("fewest"))
+            known["before"] = {"highest": 1 / fewest, "average": one.success.share}
+    return {"known": known}
 
 
 def _columns(subject: OwnSubject) -> list[dict[str, Any]]:
@@ -290,11 +300,15 @@ class SeriesSubject:
 
     def people(self) -> Table:
         """Read everybody who is in the last release."""
-        frames = [self.policy.read(path).frame for path in (self.originals[-1:] if self.leave else self.originals)]
+        columns, names = self.policy.columns, list(self.policy.columns.identifying)
+        # Names stay until all are read together, to tell whether anybody stands there twice.
+        shown = columns.model_copy(update={"identifying": (), "insensitive": (*columns.insensitive, *names)})
+        policy = self.policy.model_copy(update={"columns": shown})
+        frames = [policy.read(path).frame for path in (self.originals[-1:] if self.leave else self.originals)]
         # Each table has categories of its own.
         frames = [one.cast({pl.Enum: pl.String, pl.Categorical: pl.String}) for one in frames]
-        schema = replace(self.policy.to_schema(), identifying=())
-        return read_table(pl.concat(frames, how="vertical_relaxed"), schema)
+        frames = [one.with_columns(pl.col(names).cast(pl.String)) for one in frames]
+        return read_table(pl.concat(frames, how="vertical_relaxed"), self.policy.to_schema())
 
     def results(self) -> tuple[list[AttackResult], dict[str, str]]:
         """Play what joins the releases; return the results, and why others were not played."""

@@ -26,6 +26,7 @@ from sfumato.evidence.content import (
     attacks_in_words,
     columns_content,
     method_in_words,
+    names_of,
     promise_in_words,
     recipient_files,
     refuse_broken,
@@ -182,7 +183,7 @@ def report(
     *,
     schema: Schema | None = None,
     policy: Policy | str | Path | None = None,
-    control: Table | None = None,
+    control: Table | str | Path | None = None,
     earlier: Sequence[Release | str | Path] = (),
     attacks: bool | float = True,
     bound: bool = False,
@@ -210,7 +211,7 @@ def report(
         The steward's own policy, for purpose and recipient, and to repeat the release. Of other kinds than tables its
         file, where it may also hold nothing but a section ``[context]``.
     control
-        People who were not in the data, for the attacks.
+        People who were not in the data, for the attacks; of other kinds than tables their file.
     earlier
         Earlier releases of the same people; or a file ``.toml`` that lists all that was published of them, tables of
         counts among it (see :func:`sfumato.evidence.together.read_publications`), which needs `original`.
@@ -246,7 +247,7 @@ def report(
     count, tried = thread_count(threads), None if intruder is None else read_score(intruder)
     wishes = ReportOptions(attacks, bound, seed, count, silent, tuple(decisions))
     if not isinstance(release, Release) and is_own(release):
-        given = {"schema": schema, "control": control, "earlier": earlier or None, "bound": bound or None}
+        given = {"schema": schema, "earlier": earlier or None, "bound": bound or None}
         needless = [name for name, one in given.items() if one is not None]
         problems = [f"{name}: is for releases of tables; leave it out" for name in needless]
         problems += ["policy: name the file of the policy"] if isinstance(policy, Policy) else []
@@ -255,11 +256,12 @@ def report(
         return beating(
             progress,
             "verifying",
-            lambda beat: _own_report(release, original, file, replace(wishes, progress=beat), tried),
+            lambda beat: _own_report(release, (original, control), file, replace(wishes, progress=beat), tried),
         )
     stated = policy if isinstance(policy, Policy) else None
     series = _series(release, original, stated) if is_series(release) else None
     original = read_with(original, schema) if series is None else series.people()
+    outside = control if isinstance(control, Table) else None
     tables = {"original": original, "control": control}
     wrong = [name for name, one in tables.items() if not isinstance(one, Table | None)]
     problems = [] if stated is policy else ["policy: must be a Policy; use Policy.from_file"]
@@ -273,9 +275,9 @@ def report(
         lists = [one for one in earlier if isinstance(one, str | Path) and Path(one).suffix == ".toml"]
         others = [one for one in earlier if one not in lists]
         if foreign and stated is not None and isinstance(original, Table):
-            subject = replace(file_subject(Path(str(release)), original, stated, control), earlier=_releases(others))
+            subject = replace(file_subject(Path(str(release)), original, stated, outside), earlier=_releases(others))
         else:
-            subject = _subject(release if series is None else series.releases[-1], original, stated, control, others)
+            subject = _subject(release if series is None else series.releases[-1], original, stated, outside, others)
         together = _together(subject, lists)
         content = report_content(subject, replace(wishes, progress=beat))
         content |= {
@@ -308,26 +310,43 @@ def _series(folder: Release | str | Path, originals: Any, policy: Policy | None)
 def _with_series(content: Mapping[str, Any], series: SeriesSubject) -> dict[str, Any]:
     """Add what all releases tell together to what the last one tells."""
     said = f"This page is about the last of {counted(len(series.releases), 'release')} of a series, all of which hold."
-    found = {**content, "limits": [said, *content["limits"]], "goes": recipient_files(series.folder)}
+    goes, of_last = recipient_files(series.folder), series.releases[-1].name
+    who = {"what": "who is who in the series, and who waits", "name": "the ledger of the series"}
+    found = {
+        **content,
+        "limits": [said, *content["limits"]],
+        "goes": goes,
+        "stays": [
+            *({"what": "the original", "name": path.name} for path in series.originals),
+            *(one for one in content["stays"] if one["what"] != "the original"),
+            who,
+        ],
+        "files": {f"{of_last}/{name}": digest for name, digest in content["files"].items()},
+        "earlier": [{"release": path.name, "holds": True} for path in series.releases[:-1]],
+    }
     if content["attacks"] is None:
         return found
     results, unplayed = series.results()
-    attacks, left = content["attacks"], {*NAMES} if results else set()
+    attacks, left = content["attacks"], {*NAMES, "intersection"} if results else set()
     others = {name: reason for name, reason in attacks["unplayed"].items() if name not in left}
     joined = [*attacks["results"], *map(result_content, results)]
     return {**found, "attacks": {**attacks, "results": joined, "unplayed": {**others, **unplayed}}}
 
 
 def _own_report(
-    release: str | Path, original: Any, policy: Path | None, wishes: ReportOptions, tried: dict[str, Any] | None
+    release: str | Path,
+    people: tuple[Any, Any],
+    policy: Path | None,
+    wishes: ReportOptions,
+    tried: dict[str, Any] | None,
 ) -> ReleaseReport:
     """Report on a release that is no table of records."""
     from sfumato.evidence.of_kinds import own_content, own_subject
 
     wishes.progress("verifying", 0, 5)
     subject = own_subject(Path(release), policy)
-    content = own_content(subject, original, wishes)
-    return _both_editions(subject.context, {**content, "intruder": tried}, public_of_own(content))
+    content = own_content(subject, *people, wishes)
+    return _both_editions(subject.context, {**content, "intruder": tried}, public_edition(content))
 
 
 def _together(subject: ReportedRelease, lists: Sequence[str | Path]) -> dict[str, Any] | None:
@@ -448,14 +467,15 @@ def public_edition(content: Mapping[str, Any]) -> dict[str, Any]:
     content
         Of the internal edition, with the ``columns`` that the release shows.
     """
-    counted = {} if "people" in content else {"limits": [*content.get("limits", ()), _UNCOUNTED]}
+    limits = [*content.get("limits", ()), *(() if "people" in content else (_UNCOUNTED,))]
     return {
-        **{key: value for key, value in content.items() if key != "repeated"},
+        **{key: value for key, value in content.items() if key not in ("repeated", "known")},
         "records": {"original": None, "published": _masked(content["records"]["published"])},
         "unprotected": [{**column, "looks": None} for column in content.get("unprotected", ())],
         "risk": _published_risk(content["risk"]),
         **_attested(content),
-        **counted,
+        "limits": content.get("published_limits", limits),
+        "figures": {},
         **dict.fromkeys(("attacks", "losses", "bound", "utility", "one_each", "purpose_figures")),
         "described": [],
         "stays": [],
@@ -467,21 +487,6 @@ def public_edition(content: Mapping[str, Any]) -> dict[str, Any]:
         "decisions": [],
         "log": "",
     }
-
-
-def public_of_own(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what others may have of the evidence for a release that is no table of records."""
-    left = {key: value for key, value in content.items() if key != "known"}
-    records = {"original": None, "published": content["records"]["published"]}
-    empty: dict[str, Any] = {
-        "figures": {},
-        "decisions": [],
-        "log": "",
-        "stays": [],
-        "attacks": None,
-        "policy": content["published_policy"],
-    }
-    return {**left, **empty, "records": records, "limits": content["published_limits"]}
 
 
 def _attested(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -543,7 +548,7 @@ def open_points(content: Mapping[str, Any]) -> list[str]:
         *(f"Column {one['name']!r}: {one['looks']}" for one in content.get("unprotected", ()) if one["looks"]),
         *([content["repeated"]] if "repeated" in content else []),
         *(
-            f"Attacks that {words} beyond any promise: {_names(found)}."
+            f"Attacks that {words} beyond any promise: {', '.join(names_of(attacks['results'], found))}."
             for words, verdict in (("succeed", "succeeds"), ("may succeed, for all that was tried,", "undecided"))
             if (found := [one for one in attacks["results"] if one["verdict"] == verdict and not _is_harmless(one)])
         ),
@@ -620,9 +625,10 @@ def _promises(content: Mapping[str, Any]) -> list[str]:
     holding, source = [promise for promise in models if promise["outcome"] == "holds"], content["recounted_from"]
     if len(holding) == len(models):
         return [f"Every promise of a privacy model holds, recounted from {source}: {_listed(holding)}."]
+    others = _listed([promise for promise in models if promise not in holding])
     return [
-        f"{len(holding)} of {counted(len(models), 'promise')} hold, recounted from {source}; the others "
-        "cannot be decided from it."
+        *([f"Recounted from {source}, these promises hold: {_listed(holding)}."] if holding else []),
+        f"From {source} nobody can decide {others}. The steward answers for it.",
     ]
 
 
@@ -702,10 +708,6 @@ def _reasons(unplayed: Mapping[str, str]) -> str:
     for name, reason in unplayed.items():
         names.setdefault(reason.partition(";")[0], []).append(name)
     return "; ".join(f"{', '.join(found)} ({reason})" for reason, found in names.items())
-
-
-def _names(results: Sequence[Mapping[str, Any]]) -> str:
-    return ", ".join(dict.fromkeys(result["attack"] for result in results))
 
 
 def _loss(losses: Mapping[str, Any] | None) -> list[str]:

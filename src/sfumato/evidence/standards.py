@@ -20,79 +20,20 @@ from sfumato.evidence.context import answerable, chance_in_words, owned
 from sfumato.numbers import counted, figure, percent
 from sfumato.policy.parts import WAYS, Context
 
-SECTIONS = (
-    "published",
-    "files",
-    "promises",
-    "risk",
-    "recipient",
-    "law",
-    "attacks",
-    "lost",
-    "useful",
-    "suppressed",
-    "earlier",
-    "decisions",
-    "review",
-    "limits",
-    "standards",
-    "check",
-    "signed",
-    "glossary",
-)
-"""The sections of the annex, in their order."""
-
-
-GLOSSARY = {
-    "singling out": "a statement fits exactly one person; that person need not be known by name",
-    "predicate": "a statement such as the ranges of a group and one exact value inside them; it may fit one person "
-    "of the original, though the group publishes ranges alone, so that nobody is alone in the release",
-    "prosecutor": "somebody who knows that the person is in the table",
-    "journalist": "somebody who knows only that the person may be in the table",
-    "quasi-identifying": "others may know it, and find a person by it",
-    "hierarchy": "which coarser values stand for which finer ones",
-    "k-anonymity": "each person looks like at least k people in what others may know",
-    "l-diversity": "people who look alike have several sensitive values",
-    "t-closeness": "people who look alike have about the same sensitive values as everybody",
-    "β-likeness": "no sensitive value is much more frequent among people who look alike than among everybody",
-    "NCP": "the width of what was published, as a share of the widest possible; 0% is no loss",
-    "φ²": "how closely two columns go together; 0 is not at all, 1 is fully",
-    "total variation": "the share of records that would need another value to restore what was there",
-    "surest": "those about whom the attacker believes a guess most firmly",
-    "shadow": "another release of the same kind, made to learn what one looks like",
-    "linkage": "finding the record of a known person by what others may know; nearest: by what lies closest; noisy: by "
-    "values that are partly wrong",
-    "homogeneity": "all who look alike have the same sensitive value, so that it is known of each",
-    "background knowledge": "values that are ruled out for a person leave one",
-    "skewness": "a value is much more frequent among people who look alike than among everybody",
-    "similarity": "the sensitive values of people who look alike differ, and mean nearly the same",
-    "corruption": "the attacker knows the sensitive values of some people, and learns of the others",
-    "attribute inference": "a program that learned from the release predicts a value of a person",
-    "membership": "telling whether somebody is in the data at all",
-    "definetti": "a program learns how values go together, and which record is whose",
-    "others and release": "guessing from other people's records, with and without the release",
-    "reconstruction": "computing the records from what is published",
-    "intersection": "comparing what two releases say of one person",
-    "fingerprint": "finding a person behind a pseudonym by some of the person's values",
-    "downcoding": "guessing the exact value from the coarse one",
-    "minimality": "using that the program changes no more than it must",
-}
-"""Words of the field, in plain ones; the annex explains those that occur."""
-
 
 def glossary_of(page: str) -> dict[str, str]:
     """Return the words of the glossary that occur in a page."""
     text = re.sub(r"<style.*?</style>|<[^>]+>", " ", page, flags=re.DOTALL).replace("-", " ").lower()
     return {
         word: meaning
-        for word, meaning in GLOSSARY.items()
+        for word, meaning in _file()["glossary"].items()
         if re.search(rf"\b{re.escape(word.replace('-', ' ').lower())}", text)
     }
 
 
 def annex_section(name: str) -> str:
     """Return the number of a section of the annex, such as ``A3``."""
-    return f"A{1 + SECTIONS.index(name)}"
+    return f"A{1 + _file()['sections'].index(name)}"
 
 
 Status = Literal["answered by the recount", "answered by a person", "not answered", "declared in the policy"]
@@ -390,7 +331,8 @@ def _risk(stage: str, *names: str) -> Callable[[_Content], str | None]:
 
     def figures(content: _Content) -> str | None:
         people = content.get("known", content.get("people"))
-        found = people if people is not None and stage == "after" else (content["risk"] or {}).get(stage)
+        stages = {**people, "after": people} if people else content["risk"] if people is None else None
+        found = (stages or {}).get(stage)
         if not found:
             return None
         words = {"highest": "of the person most at risk", "average": "on average"}
@@ -567,6 +509,8 @@ def _recount(content: _Content) -> str:
 
 def _attacker(content: _Content) -> str | None:
     names = [one["name"] for one in content["columns"] if one["role"] == "quasi-identifying"]
+    if "known" in content:
+        return f"{content['known']['knows'].capitalize()}, and no more."
     return f"The columns {', '.join(names)}, and no others." if names else None
 
 

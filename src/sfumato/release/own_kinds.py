@@ -90,7 +90,8 @@ class OwnKind(ABC, Generic[Structure, Shown]):
     `pictures`: where the function is that draws the published tables, SVG by title.
 
     For the evidence: `meaning`, what a release holds and, after a semicolon, what was done; `promise`, what a model
-    says with its parameters; `unplayed`, why no attack answers a question; `tallies`, columns that number people.
+    says with its parameters; `unplayed`, why no attack answers a question; `tallies`, columns that number people;
+    `compares`, whether its attacks are also played on people who are not in the data.
     """
 
     name: ClassVar[str]
@@ -106,6 +107,7 @@ class OwnKind(ABC, Generic[Structure, Shown]):
     promise: ClassVar[str] = ""
     unplayed: ClassVar[Mapping[str, str]] = {}
     tallies: ClassVar[frozenset[str]] = frozenset()
+    compares: ClassVar[bool] = False
 
     @abstractmethod
     def read_structure(self, content: Mapping[str, Any]) -> Structure:

@@ -26,6 +26,7 @@ class Asked:
     attacks: bool = True
     seed: int | None = None
     threads: int = 1
+    control: Any = None  # a file of people who are not in the data
     progress: Progress = field(default=silent)
 
 
@@ -38,6 +39,7 @@ class KindEvidence:
     * `figures`: what was lost, by name; for the steward.
     * `notes`: what makes the results doubtful.
     * `control`: people who were not in the data.
+    * `before`: what the same attackers find in the original.
     """
 
     original: int
@@ -46,6 +48,7 @@ class KindEvidence:
     figures: Mapping[str, float] = field(default_factory=dict)
     notes: Sequence[str] = ()
     control: int | None = None
+    before: Sequence[AttackResult] = ()
 
 
 class FindsEvidence(Protocol):

@@ -376,6 +376,7 @@ class NoisyCounts(OwnKind[CountStructure, PrivateMarginals]):
     model = DifferentialPrivacy
     evidence = "sfumato.kinds.private.measure:evidence_of_counts"
     release = "sfumato.kinds.noisy_counts.release:PrivateRelease"
+    compares = True
     meaning = "counts of people with noise, and perhaps records that were drawn from them"
     promise = PROMISE
     unplayed: ClassVar = {

@@ -32,6 +32,7 @@ _HELD = (
     "Attacks were played on what is published. What is learned of somebody in the data holds of others as well, but "
     "for what ε allows."
 )
+_PICK = ("linkage", "nearest-linkage")
 _PrivateKind = PrivateRelease | PrivateSampleRelease
 
 
@@ -91,7 +92,11 @@ def evidence_of_sample(published: PrivateSample, asked: Asked) -> KindEvidence:
     """Attack the records of a sample."""
     policy = PrivateSamplePolicy.from_mapping(asked.policy)
     shown = PublishedTable(published.data, published.quasi_identifying, published.sensitive)
-    return _evidence(shown, policy, asked, lambda table: in_levels(table, policy.to_sampling(), published))
+    found = _evidence(shown, policy, asked, lambda table: in_levels(table, policy.to_sampling(), published))
+    # Every record is alike in all columns with so many: nobody is picked from fewer.
+    alike = 1 / (published.smallest() or 1)
+    results = [replace(one, allowed=alike) if one.attack in _PICK else one for one in found.results]
+    return replace(found, results=results)
 
 
 def _evidence(
@@ -100,7 +105,9 @@ def _evidence(
     original = read_table(asked.original, policy)
     if not asked.attacks or not any(table.height for table in shown.tables.values()):
         return KindEvidence(original.height, unplayed={"attacks": "nothing was published that one could be played on"})
-    played = attack(shown, in_cells(original), seed=asked.seed, threads=asked.threads, progress=asked.progress)
+    control = None if asked.control is None else in_cells(read_table(asked.control, policy))
+    table, seed, threads = in_cells(original), asked.seed, asked.threads
+    played = attack(shown, table, control=control, seed=seed, threads=threads, progress=asked.progress)
     # The noise leaves a doubt about every claim.
     results = [replace(one, certainty=None) for one in played.results]
     return KindEvidence(original.height, results, played.unplayed, {}, (_HELD,), played.control)

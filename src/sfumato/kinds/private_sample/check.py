@@ -328,6 +328,7 @@ class PrivateSamples(OwnKind[SampleStructure, PrivateSample]):
     model = DifferentialPrivacy
     evidence = "sfumato.kinds.private.measure:evidence_of_sample"
     release = "sfumato.kinds.private_sample.release:PrivateSampleRelease"
+    compares = True
     meaning = "generalized records of a random sample of the people; groups that are too small are left out"
     promise = PROMISE
     unplayed: ClassVar = {"linkability": LEDGER}

@@ -132,14 +132,17 @@ def evidence(published: Ratings, asked: Asked) -> KindEvidence:
     policy = RatingPolicy.from_mapping(asked.policy)
     original = read_ratings(asked.original, **policy.reading(asked.seed))
     release = anonymize_ratings(original, policy, progress=asked.progress)
+    control = None if asked.control is None else read_ratings(asked.control, **policy.reading(asked.seed))
     results: list[AttackResult] = []
     for error in dict.fromkeys((float(release.model.epsilon), 0.0)) if asked.attacks else ():
-        played = attack_ratings(original, release, error=error, seed=asked.seed, threads=asked.threads)
+        seed, threads = asked.seed, asked.threads
+        played = attack_ratings(original, release, error=error, control=control, seed=seed, threads=threads)
         assert played.after is not None
         results += _results(played, played.after, release)
     shown = {"ratings": published.to_frame()}
     notes = (made_anew(shown, {"ratings": release.to_frame()}, "record"),)
-    return KindEvidence(original.height, results, {}, release.report.figures, notes)
+    others = None if control is None else control.height
+    return KindEvidence(original.height, results, {}, release.report.figures, notes, others)
 
 
 def _results(played: RatingAttack, after: ScoringRates, release: RatingRelease) -> Iterator[AttackResult]:

@@ -776,6 +776,7 @@ class RatingKind(OwnKind[RatingStructure, Ratings]):
     suppresses = True
     evidence = "sfumato.kinds.ratings.attack:evidence"
     release = "sfumato.kinds.ratings.release:RatingRelease"
+    compares = True
     meaning = "what people rated, a record for each person in random order; ratings are moved or left out"
     promise = "Whoever knows, to within {epsilon:g}, how a person rated finds {k} records at least that fit."
     unplayed: ClassVar = {"linkability": "releases of ratings are not joined with others"}

@@ -134,11 +134,12 @@ def evidence(published: PublishedSets, asked: Asked) -> KindEvidence:
     policy = SetPolicy.from_mapping(asked.policy)
     original = read_sets(asked.original, **policy.reading())
     release = anonymize_sets(original, policy, seed=asked.seed, progress=asked.progress)
-    results: list[AttackResult] = []
+    results, before = list[AttackResult](), list[AttackResult]()
     for items in ("any", "rare") if asked.attacks else ():
-        results += attack_sets(original, release, items=items, seed=asked.seed).after
+        played = attack_sets(original, release, items=items, seed=asked.seed)
+        results, before = [*results, *played.after], [*before, *played.before]
     figures, notes = release.report.figures, (made_anew(published.tables, release.tables, RECORD),)
-    return KindEvidence(original.height, results, {}, figures, notes)
+    return KindEvidence(original.height, results, {}, figures, notes, before=before)
 
 
 def _result(

@@ -198,13 +198,15 @@ def evidence(published: PublishedTraces, asked: Asked) -> KindEvidence:
     policy = TracePolicy.from_mapping(asked.policy)
     original = read_traces(asked.original, **policy.reading())
     release = anonymize_traces(original, policy, seed=asked.seed, progress=asked.progress)
-    results: list[AttackResult] = []
+    results, before = list[AttackResult](), tuple[AttackResult, ...]()
     if asked.attacks:
         known = release.model.l + 2
         played = attack_traces(original, release, known=known, seed=asked.seed)
-        results = [*played.published, *(replace(one, notes=(_NO_PROMISE,)) for one in played.original[known:])]
+        before = played.before
+        shown = (replace(one, knows=f"{one.knows} that are published") for one in played.published)
+        results = [*shown, *(replace(one, notes=(_NO_PROMISE,)) for one in played.original[known:])]
     figures, notes = release.report.figures, (made_anew(published.tables, release.tables, TRACE),)
-    return KindEvidence(original.height, results, {}, figures, notes)
+    return KindEvidence(original.height, results, {}, figures, notes, before=before)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
