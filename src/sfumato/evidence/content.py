@@ -969,9 +969,9 @@ def attacks_in_words(played: Sequence[Mapping[str, Any]]) -> str:
     `played`: each score with ``attack``, ``headline``, and whether it ``succeeds`` beyond what is promised.
     """
     beating = {one["attack"] for one in played if one["headline"].startswith("succeeds")}
-    beyond = names_of(played, [one for one in played if one["succeeds"]])
+    beyond = as_known(played, [one for one in played if one["succeeds"]])
     doubtful = [one for one in played if one["headline"].startswith("undecided") and one["attack"] not in beating]
-    undecided = ", ".join(names_of(played, doubtful))
+    undecided = ", ".join(as_known(played, doubtful))
     many = counted(len({one["attack"] for one in played}), "attack")
     if not beating:
         found = f"None of {many} {'is known to succeed' if undecided else 'succeeds'}"
@@ -984,7 +984,7 @@ def attacks_in_words(played: Sequence[Mapping[str, Any]]) -> str:
     return f"{found}{f'; undecided: {undecided}' if undecided else ''}."
 
 
-def names_of(played: Sequence[Mapping[str, Any]], some: Sequence[Mapping[str, Any]]) -> list[str]:
+def as_known(played: Sequence[Mapping[str, Any]], some: Sequence[Mapping[str, Any]]) -> list[str]:
     """Name attacks; one that was played with more and with less knowledge with what it knew here."""
     of: dict[str, list[str]] = {}
     for one in some:

@@ -23,10 +23,10 @@ from sfumato.evidence.content import (
     ReportedRelease,
     ReportOptions,
     answers_content,
+    as_known,
     attacks_in_words,
     columns_content,
     method_in_words,
-    names_of,
     promise_in_words,
     recipient_files,
     refuse_broken,
@@ -548,7 +548,7 @@ def open_points(content: Mapping[str, Any]) -> list[str]:
         *(f"Column {one['name']!r}: {one['looks']}" for one in content.get("unprotected", ()) if one["looks"]),
         *([content["repeated"]] if "repeated" in content else []),
         *(
-            f"Attacks that {words} beyond any promise: {', '.join(names_of(attacks['results'], found))}."
+            f"Attacks that {words} beyond any promise: {', '.join(as_known(attacks['results'], found))}."
             for words, verdict in (("succeed", "succeeds"), ("may succeed, for all that was tried,", "undecided"))
             if (found := [one for one in attacks["results"] if one["verdict"] == verdict and not _is_harmless(one)])
         ),
