@@ -25,6 +25,7 @@ from sfumato.findings.oddities import (
     names_that_are_values,
     numbers_in_texts,
     of_two_units,
+    rows_that_add_up,
     same_words,
     sentinels,
     spelling_variants,
@@ -211,7 +212,8 @@ def test_negative_ages_lost_digits_and_seconds() -> None:
     long = pl.Series([1_234_567_890_123_000 + 1000 * step for step in range(20)])
     assert with_lost_digits(long, ones(20)) == 20
     assert with_lost_digits(long + 7, ones(20)) == 0
-    assert may_count_seconds(np.arange(1_600_000_000.0, 1_600_900_000, 3600))
+    for unit, parts in (("seconds", 1), ("milliseconds", 10**3), ("microseconds", 10**6), ("nanoseconds", 10**9)):
+        assert may_count_seconds(parts * np.arange(1_600_000_000.5, 1_600_900_000, 3600)) == unit
     assert not may_count_seconds(np.arange(20_000.0, 90_000, 350))
 
 
@@ -290,3 +292,51 @@ def test_texts_with_a_number_in_each_are_told_of_and_labels_are_not(form: str, n
 def test_numbers_written_as_rooms_and_versions_are_told_of(texts: list[str], name: str | None) -> None:
     found = written_as_codes(pl.Series(texts), ones(len(texts)))
     assert found == (() if name is None else ((name, len(texts)),))
+
+
+@pytest.mark.parametrize(
+    ("rows", "likely", "expected"),
+    [
+        ([[1, 10], [2, 20], [3, 30]], [2], 1),
+        ([[1, 10], [2, 20], [3, 30], [4, 1], [5, 1], [9, 2], [12, 32]], [2, 5, 6], 3),
+        ([[1, 10], [2, 20], [3, 31]], [2], 0),
+        ([[1, 10], [1, 10]], [1], 0),
+        ([[0, 0], [0, 0], [0, 0]], [2], 0),
+        ([[1, np.nan], [2, 5], [3, np.nan]], [2], 0),
+        ([[1, np.nan], [2, 5], [4, 5], [7, np.nan]], [3], 1),
+    ],
+)
+def test_rows_that_add_up_those_above(rows: list[list[float]], likely: list[int], expected: int) -> None:
+    assert rows_that_add_up([np.array(column, dtype=float) for column in zip(*rows, strict=True)], likely) == expected
+
+
+GENES = ["TP53", "BRCA1", "EGFR", "KRAS", "MYC", "PTEN", "RB1", "CDK4", "APC"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "found"),
+    [
+        ([*GENES, "2-Sep"], 1),
+        ([*GENES, "1-Mar", "2021-03-01 00:00:00"], 2),
+        ([*GENES, "KRT-18"], 0),
+        (["2-Sep", "3-Sep", "4-Sep", "5-Oct", "TP53", "1-Jan", "2-Feb", "7-Mar", "8-Apr", "9-May"], 0),
+        (["2-Sep", *map(str, range(20))], 0),
+    ],
+)
+def test_days_among_names_are_what_a_spreadsheet_made(texts: list[str], found: int) -> None:
+    left = dict(left_by_programs(pl.Series(texts), ones(len(texts))))
+    assert left.get("damaged-ranges", 0) == found
+
+
+def test_letters_of_two_scripts_in_one_word() -> None:
+    left = dict(left_by_programs(pl.Series(["астма", "aстма", "asthma", "5 мг"]), ones(4)))
+    assert left == {"mixed-letters": 1}
+
+
+def test_digits_that_no_clock_denies_are_told_of() -> None:
+    times = pl.Series([f"{hour:02}{minute:02}" for hour in range(24) for minute in (0, 15, 30, 45)])
+    assert numbers_in_texts(times, ones(96)) == (("periods", 96),)
+    assert written_as_codes(times.cast(pl.Int64).cast(pl.String), ones(96)) == (("periods", 96),)
+    ages = pl.Series([str(age) for age in range(59)])
+    assert written_as_codes(ages, ones(59)) == ()
+    assert numbers_in_texts(pl.Series([f"{code:04}" for code in range(0, 2400, 7)]), ones(343)) == ()

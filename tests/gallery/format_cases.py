@@ -143,9 +143,9 @@ EXCEL = [
     Case("sum below the range", workbook([NAMES, *RECORDS, [], ["all"]]), TRUTH, said={"range": f"A1:D{COUNT + 1}"}),
     Case(
         "merged records",
-        workbook([NAMES, *RECORDS], merged("A2:A3")),
+        workbook([NAMES, *RECORDS], merged("A2:B3")),
         TRUTH,
-        asks="A2:A3 are merged, so that only the first cell of each holds a value; unmerge them",
+        asks="A2:B3 are merged, so that only the first cell of each holds a value; unmerge them",
         cure=None,
     ),
     Case(
@@ -181,10 +181,8 @@ EXCEL = [
     ),
     Case(
         "errors of formulas",
-        one(first(AGE, "#N/A")),
-        {"age": AGE},
-        asks="1 cell with an error such as #N/A, first in row 2 of the sheet; correct the formulas",
-        cure=None,
+        workbook([("age", "place"), *((age, "Bonn") for age in first(AGE, "#N/A"))]),
+        {"age": [None, *AGE[1:]]},
     ),
     Case("a workbook that is cut off", cut(workbook([NAMES, *RECORDS]), 0.6), TRUTH, asks=DAMAGED, cure=None),
     Case(

@@ -91,7 +91,7 @@ LAYOUTS = [
 
     w("files one below the other", "".join([*LINES[:20], LINES[0], *LINES[20:]])),
     w("fields between apostrophes", "".join(",".join(f"'{c}'" for c in line.strip().split(",")) + "\n" for line in LINES), "asked"),
-    w("two rows of names", "".join([LINES[0], "years,euros,town\n", *LINES[1:]]), "refused", "second row of names"),
+    w("two rows of names", "".join([LINES[0], "years,euros,town\n", *LINES[1:]]), "asked", "labels"),
     w("a title with separators", '"Report, 2020",,\n,,\n' + PLAIN),
     w("Unicode text of Excel", text(NAMES, CELLS, "\t").encode("utf-16")),
     w("no header, said", BODY, header=False, columns=NAMES),

@@ -62,7 +62,7 @@ PolicyFile = Annotated[Path | None, option("Policy file (TOML); other options ov
 
 PATHS = {
     "source": "separator, encoding, quote, missing, header, columns, strip, sheet, range, codes, decimal, thousands, "
-    "dates, table, query, header-line, footer-lines, hidden",
+    "dates, table, query, header-line, footer-lines, label-lines, hidden",
     "column.NAME": "kind, hierarchy, domain, domain-withheld, weight, decimal, thousands, unit, dates, strays, "
     "missing, spellings",
     "columns": "identifying, quasi-identifying, sensitive, insensitive, others, person, wished-k, wished-l, publish, "

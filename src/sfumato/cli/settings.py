@@ -60,7 +60,22 @@ def settings_of(given: Iterable[str | Setting], problems: list[str], *, root: st
             found.append(Setting(_from_the_top(path, root), plain_value(text), f"--set {written}", text))
         elif one.strip():
             problems.append(f"--set: {_WRITE}")
-    return found
+    return _marks_together(found)
+
+
+def _marks_together(found: Sequence[Setting]) -> list[Setting]:
+    """Add up the texts for a missing value of one place, which are said one by one."""
+    joined: dict[tuple[str | int, ...], Setting] = {}
+    for place, setting in enumerate(found):
+        earlier = joined.get(setting.path) if setting.path[-1] == "missing" else None
+        key = setting.path if setting.path[-1] == "missing" else (place,)
+        joined[key] = replace(setting, value=[*_texts(earlier), *_texts(setting)], text=None) if earlier else setting
+    return list(joined.values())
+
+
+def _texts(setting: Setting) -> list[str]:
+    value = setting.value
+    return [str(one) for one in value] if isinstance(value, (list, tuple)) else [setting.text or str(value)]
 
 
 def _unquoted(step: str) -> str:

@@ -68,6 +68,7 @@ _HIGHER = (
 def _interval(text: str) -> tuple[float, float] | None:
     """Read the ends of an interval, or one number, out of a label; None where it has none or too many."""
     joined = re.sub(r"(?<=\d)_(?=\d)", "-", text.casefold()).replace("_", " ")
+    joined = _HALF_OPEN.sub(r"\1;\2", joined)
     plain = joined.replace("years", "").replace("'", "").strip(" []()")
     numbers = [_value(found) for found in re.findall(_NUMBER, plain)]
     if not numbers or len(numbers) > 2:
@@ -81,16 +82,24 @@ def _interval(text: str) -> tuple[float, float] | None:
     return numbers[0], numbers[0]
 
 
+_HALF_OPEN = re.compile(r"^([\[(\]] ?-?[\d.]+) ?, ?(-?[\d.]+ ?[\])\[])$")
+"""An interval as mathematics has it, in which a comma begins no fraction."""
+
+
 def _value(text: str) -> float:
-    grouped = re.fullmatch(r"\d{1,3}(?:[., ']\d{3})+", text)
-    return float(re.sub(r"[., ']", "", text)) if grouped else float(text.replace(",", ".").replace(" ", ""))
+    if re.fullmatch(r"\d{1,3}(?:[., ']\d{3})+", text):
+        return float(re.sub(r"[., ']", "", text))
+    # Of several marks the last one begins the fraction.
+    return float(re.sub(r"[., '](?=.*[.,])| ", "", text).replace(",", "."))
 
 
 _NOTHING = {"none", "never", "nothing", "zero", "nie", "nunca", "rural", "rural areas", "village"}
 """Labels without a number that lie below all others."""
+_SO_OFTEN = {"once": 1.0, "einmal": 1.0, "une fois": 1.0, "twice": 2.0, "zweimal": 2.0}
+"""Words for a number."""
 _USUAL = {"norm", "normal"}
 """And those that lie right above these."""
-_TOP = {"more", "mehr", "mas", "plus", "or more", "oder mehr"}
+_TOP = {"more", "mehr", "mas", "plus", "or more", "oder mehr", "more often", "ofter", "haufiger", "plus souvent"}
 """And above all others."""
 _UNITS = re.compile(
     r"^(?:|h|hrs?|hours?|std|min|minutes?|days?|tage?|weeks?|wochen?|months?|monate?|y|yrs?|years?|jahre?|times?|mal|kg|g|cm|m|km"
@@ -102,7 +111,7 @@ def _by_numbers(labels: Sequence[str], words: Sequence[str]) -> list[float] | No
     """Rank labels by the numbers in them; they must share their other words, and their intervals must not overlap."""
     # Bare numbers count only beside a unit: ``A11`` and ``V02`` are codes, ``2 hrs`` and ``level 3`` are steps.
     ends = {place: _end_word(words[place]) for place, label in enumerate(labels) if not re.search(r"\d", label)}
-    if len(ends) > 2 or None in ends.values() or len(set(ends.values())) < len(ends):
+    if len(ends) > 3 or None in ends.values() or len(set(ends.values())) < len(ends):
         return None
     found = [ends.get(place) or _interval(label) for place, label in enumerate(labels)]
     intervals = _without_nested([one for one in found if one is not None])
@@ -122,6 +131,8 @@ def _by_numbers(labels: Sequence[str], words: Sequence[str]) -> list[float] | No
 def _end_word(text: str) -> tuple[float, float] | None:
     if text in _NOTHING:
         return -math.inf, -math.inf
+    if text in _SO_OFTEN:
+        return _SO_OFTEN[text], _SO_OFTEN[text]
     if text in _USUAL:
         return -sys.float_info.max, -sys.float_info.max
     return (math.inf, math.inf) if text in _TOP else None

@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from sfumato.findings.meaning import Values
 from sfumato.findings.words import names_of, values_that_mean
+from sfumato.numbers import month_numbers
 from sfumato.table.columns import folded_label
 from sfumato.table.identification import name_in_words
+from sfumato.table.written_forms import A_DAY
 
 # Texts that stand for a missing value.
 
@@ -275,14 +277,16 @@ def with_lost_digits(numbers: pl.Series, counts: NDArray[np.int64]) -> int:
     return int(counts[long.to_numpy()].sum())
 
 
-_EPOCH, _MILLI = (900_000_000, 2_100_000_000), 1000
+_EPOCH = 900_000_000, 2_100_000_000
 
 
-def may_count_seconds(numbers: NDArray[np.float64]) -> bool:
-    """Tell whether whole numbers, all of the years since 1998, may count seconds or thousandths since 1970."""
-    if len(numbers) < 10 or np.any(numbers != np.round(numbers)):
-        return False
-    return any(_EPOCH[0] * times <= numbers[0] and numbers[-1] <= _EPOCH[1] * times for times in (1, _MILLI))
+def may_count_seconds(numbers: NDArray[np.float64]) -> str | None:
+    """Return what numbers, all of the years since 1998, may count since 1970: seconds, or parts of them."""
+    units = {unit: a_day // 86_400 for unit, a_day in A_DAY.items() if unit != "days"} if len(numbers) >= 10 else {}
+    found = (
+        unit for unit, times in units.items() if _EPOCH[0] * times <= numbers[0] and numbers[-1] <= _EPOCH[1] * times
+    )
+    return next(found, None)
 
 
 _DAYS_FOR_NOTHING = frozenset(
@@ -314,13 +318,15 @@ _LEFT = {
     "lost-letters": "\ufffd|Ã[\u0080-\u00bf¤¶¼ŸÄÖÜ„–œ]|â€",
     "formulas": r"^(?:=|'[0-9]|@[A-Za-z])",
     "exponents": r"^[+-]?[0-9](?:[.,][0-9]+)?[eE]\+?[0-9]{1,2}$",
+    "mixed-letters": r"[A-Za-z]\p{Cyrillic}|\p{Cyrillic}[A-Za-z]",
     "other-digits": r"[^\x00-\x7f]",
     "quotes": r'^[^"]*"[^"]*$',
     "controls": r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]",
 }
 _OWN_DIGITS = r"[\p{Nd}--[0-9]]"
 _RANGES = r"^[0-9]+ ?[-–] ?[0-9]+$"
-_DAMAGED = r"^(?:[0-9]{1,2}[-. ]\p{L}{3}\.?|\p{L}{3}\.?[-. ][0-9]{2})$"
+_DAMAGED = r"^(?:[0-9]{1,2}[-. ]\p{L}{3}\.?|\p{L}{3}\.?[-. ][0-9]{2}|[0-9]{4}-[01][0-9]-[0-3][0-9](?: 00:00:00)?)$"
+_MOST_DAMAGED = 0.34
 
 
 def left_by_programs(texts: pl.Series, counts: NDArray[np.int64]) -> tuple[tuple[str, int], ...]:
@@ -335,9 +341,22 @@ def left_by_programs(texts: pl.Series, counts: NDArray[np.int64]) -> tuple[tuple
         if fits.any():
             found.append((name, int(counts[fits.to_numpy()].sum())))
     damaged = texts.str.contains(_DAMAGED)
-    if damaged.any() and 2 * int(texts.str.contains(_RANGES).sum()) >= len(texts):
+    if damaged.any() and 2 * int(texts.str.contains(_RANGES).sum()) < len(texts):
+        damaged = _days_among_names(texts, damaged)
+    if damaged.any():
         found.append(("damaged-ranges", int(counts[damaged.to_numpy()].sum())))
     return tuple(found)
+
+
+def _days_among_names(texts: pl.Series, likely: pl.Series) -> pl.Series:
+    """Keep the likely days that have a month's name or number, where they are few and no other text has only digits."""
+    names = texts.filter(likely).str.extract(r"(\p{L}{3})").str.to_lowercase()
+    months = month_numbers(names.drop_nulls().unique().to_list())
+    is_month = names.is_null() | names.is_in([*months])
+    days = likely.scatter(likely.arg_true(), is_month) if likely.any() else likely
+    rest = texts.filter(~days)
+    is_rare = len(texts) >= _FEWEST_NUMBERS and _MOST_DAMAGED * len(texts) >= int(days.sum())
+    return days if is_rare and rest.str.contains(r"\p{L}").mean() == 1.0 else pl.repeat(False, len(texts), eager=True)
 
 
 # Texts with a number in each, and numbers that are written as codes are.
@@ -359,6 +378,8 @@ _NEARLY_ALL, _FEWEST_NUMBERS = 0.9, 10
 
 def numbers_in_texts(texts: pl.Series, counts: NDArray[np.int64]) -> tuple[tuple[str, int], ...]:
     """Count the records of a column of text of which nearly every one has a number, or a time, in it. Cost O(bytes)."""
+    if _are_clocks(texts):
+        return (("periods", int(counts.sum())),)
     if len(texts) < _FEWEST_NUMBERS // 2 or texts.str.contains(_KNOWN_LABELS).all():
         return ()
     for name, patterns in (("periods", _PERIOD), ("measures", _MEASURE)):
@@ -366,6 +387,21 @@ def numbers_in_texts(texts: pl.Series, counts: NDArray[np.int64]) -> tuple[tuple
         if float(fits.mean() or 0) >= _NEARLY_ALL and (name == "periods" or len(texts) >= _FEWEST_NUMBERS):  # type: ignore[arg-type]
             return ((name, int(counts[fits.to_numpy()].sum())),)
     return ()
+
+
+_FEWEST_CLOCKS, _FEWEST_HOURS, _FEWEST_MINUTES = 20, 8, 3
+
+
+def _are_clocks(texts: pl.Series) -> bool:
+    """Tell whether all numbers of up to four digits may be times such as 0415: many hours, no minute beyond 59."""
+    if len(texts) < _FEWEST_CLOCKS or not texts.str.contains(r"^[0-9]{1,4}$").all():
+        return False
+    digits = texts.str.zfill(4)
+    hours, minutes = digits.str.head(2), digits.str.tail(2)
+    return bool(
+        (hours <= "23").all() and (minutes <= "59").all()
+        and hours.n_unique() >= _FEWEST_HOURS and minutes.n_unique() >= _FEWEST_MINUTES
+    )  # fmt: skip
 
 
 _YEAR_AND_PART = r"^(?:19|20)[0-9]{2}(?:0[1-9]|[1-4][0-9]|5[0-3])$"
@@ -376,7 +412,7 @@ def written_as_codes(texts: pl.Series, counts: NDArray[np.int64]) -> tuple[tuple
     """Count the records with numbers that may be sections, rooms, times or months: as numbers 3.1 is 3.10."""
     if len(texts) < _FEWEST_NUMBERS // 2:
         return ()
-    if texts.str.contains(_YEAR_AND_PART).all():
+    if texts.str.contains(_YEAR_AND_PART).all() or _are_clocks(texts):
         return (("periods", int(counts.sum())),)
     fractions = texts.str.extract(r"^[+-]?[0-9]+\.([0-9]+)$").drop_nulls()
     if len(fractions) < _FEWEST_NUMBERS // 2:
@@ -396,6 +432,30 @@ def written_as_codes(texts: pl.Series, counts: NDArray[np.int64]) -> tuple[tuple
 
 
 # What several columns, or several rows, have in common.
+
+
+_FEWEST_ADDED = 3
+
+
+def rows_that_add_up(columns: Sequence[NDArray[np.float64]], likely: Sequence[int]) -> int:
+    """Count rows whose numbers are sums of those above, of all or of those since the last such row.
+
+    `columns`: float64 (n,), NaN for no number. `likely`: rows that may be such, rising. Cost O(n) a column.
+    """
+    numbers = np.column_stack(columns)
+    known = ~np.isnan(numbers)
+    sums = np.vstack([np.zeros(numbers.shape[1]), np.cumsum(np.where(known, numbers, 0.0), axis=0)])
+    begin, added, found = 0, np.zeros(numbers.shape[1]), 0
+    for row in likely:
+        here = known[row] & (numbers[row] != 0)
+        parts = [sums[row] - added, *([sums[row] - sums[begin]] if row - begin > 1 else [])]
+        if row < 2 or not here.any():
+            continue
+        if any(np.allclose(part[known[row]], numbers[row][known[row]]) for part in parts) and (
+            here.sum() > 1 or row >= _FEWEST_ADDED
+        ):
+            found, begin, added = found + 1, row + 1, added + np.where(known[row], numbers[row], 0.0)
+    return found
 
 
 def names_that_are_values(columns: Sequence[tuple[str, pl.Series]]) -> int:

@@ -29,6 +29,7 @@ from sfumato.findings.oddities import (
     names_that_are_values,
     numbers_in_texts,
     of_two_units,
+    rows_that_add_up,
     same_words,
     sentinels,
     spelling_variants,
@@ -44,12 +45,14 @@ from sfumato.table.columns import (
     TypedColumn,
     ValueReading,
     folded_label,
+    proposals,
     question_among_days,
     question_beside_days,
     read_attribute,
     said_of_strays,
     strays,
     way_of,
+    with_missing,
 )
 from sfumato.table.distinct import repeats
 from sfumato.table.encoding import EncodedAttribute
@@ -244,7 +247,7 @@ class Review:
         ]
         head = f"  {'column':{wide}}  {'seems to be':16}  {'role':17}  {'values':>7}  {'missing':>7}"
         parts = [f"{counted(self.records, 'record')}, {counted(len(self.columns), 'column')}", head, *rows]
-        for title, severity in (("To answer before a release", Severity.SEVERE), ("To know", Severity.REMARK)):
+        for title, severity in ((_STOPS, Severity.SEVERE), (_TELLS, Severity.REMARK)):
             some = [finding for finding in self.findings if finding.severity is severity]
             if some:
                 parts += ["", f"{title}: {len(some)}", *(f"  {_mark(severity)} {finding}" for finding in some)]
@@ -262,9 +265,12 @@ class Review:
     def _section(self, severity: Severity) -> Markup:
         from sfumato.notebook import lines, notebook_section
 
-        title = "To answer before a release" if severity is Severity.SEVERE else "To know"
+        title = _STOPS if severity is Severity.SEVERE else _TELLS
         some = [finding for finding in self.findings if finding.severity is severity]
         return notebook_section(title, lines(f"{one.where}{one.question}" for one in some))
+
+
+_STOPS, _TELLS = "To answer before a release", "To know, which stops nothing"
 
 
 def _meaning_of(column: ColumnReview) -> str:
@@ -422,7 +428,8 @@ def profile_of(column: pl.Series, reading: ValueReading, declared: Attribute = A
         typed, question, hardly_text = _asked(values.alias(name), declared, reading)
         found = _values(name, typed.values, counts, typed.kind, len(column))
         kind = None if question is not None else typed.kind
-        return Profile(found, column.null_count(), (), question, 0, kind, "", hardly_text)
+        left = _without_end(typed.values, counts)
+        return Profile(found, column.null_count(), (), question, 0, kind, "", hardly_text, left)
     texts = values.cast(pl.String)
     present = ~texts.is_in(list(reading.missing))
     texts, counts = texts.filter(present).alias(name), counts[present.to_numpy()]
@@ -446,9 +453,14 @@ def _plain_numbers(column: pl.Series, reading: ValueReading, declared: Attribute
     ones = np.ones(len(column), dtype=np.int64)
     found = _values(column.name, typed.values, None, typed.kind, len(column))
     left = left_by_programs(column.fill_null(""), ones)
-    left += _codes_among(column, typed.values.cast(pl.Float64))
+    left += _without_end(typed.values, ones) + _codes_among(column, typed.values.cast(pl.Float64))
     remarks = tuple(remark.removeprefix(f"Column {column.name!r}: ") for remark in typed.remarks)
     return Profile(found, missing, (), None, 0, typed.kind, left=left, remarks=remarks)
+
+
+def _without_end(values: pl.Series, counts: NDArray[np.int64]) -> tuple[tuple[str, int], ...]:
+    infinite = values.is_infinite().fill_null(False).to_numpy() if values.dtype.is_float() else np.empty(0, np.bool_)
+    return (("infinite", int(counts[infinite].sum())),) if infinite.any() else ()
 
 
 _MONTHS = (190_001, 209_953)
@@ -489,6 +501,7 @@ def _profile_of_texts(
         or question_among_days(name, rest) is not None
     )  # fmt: skip
     stray = strays(rest) if reading.is_text and undeclared and len(rest) and not whole else None
+    stray = None if stray is not None and proposals(rest) else stray
     lost, lost_key = 0, ""
     if stray is not None:
         fits = stray.way.read(rest).is_not_null()
@@ -510,7 +523,7 @@ def _profile_of_texts(
         typed = typed._replace(values=rest.alias(name))
     values = _values(name, typed.values, rest_counts, typed.kind, records)
     kind = None if question is not None or lost or (numeric and sure) else typed.kind
-    left = left_by_programs(texts, counts)
+    left = left_by_programs(texts, counts) + _without_end(typed.values, rest_counts)
     if undeclared and not question and not lost and not remarks and typed.kind in (Kind.NUMERIC, Kind.CATEGORICAL):
         written, of_each = texts.filter(plain), counts[plain.to_numpy()]
         left += (numbers_in_texts if typed.kind is Kind.CATEGORICAL else written_as_codes)(written, of_each)
@@ -657,8 +670,8 @@ def _of_measures(name: str, numbers: NDArray[np.float64], counts: NDArray[np.int
         yield _Spot("two-units", name, name, counts=(("below", groups[0]), ("above", groups[1])))
     if negative := below_zero(name, numbers, counts):
         yield _Spot("below-zero", name, counts=(("records", negative),))
-    if may_count_seconds(numbers):
-        yield _Spot("seconds", name)
+    if unit := may_count_seconds(numbers):
+        yield _Spot("seconds", name, unit)
 
 
 def _of_days(values: Values) -> Iterator[_Spot]:
@@ -847,10 +860,12 @@ _CELLS = {
     "lost-letters": "Letters were lost, or read in a wrong encoding, in {}. Write the table again.",
     "formulas": "An equals sign or an apostrophe begins {}, as spreadsheets keep codes.",
     "exponents": "Powers of ten stand in {}, as spreadsheets shorten long numbers. Digits may be lost.",
+    "mixed-letters": "Latin and Cyrillic letters stand in one word, in {}. They look alike, and differ.",
     "other-digits": "Digits of another script stand in {}. As numbers they are read like usual digits.",
     "quotes": "A quotation mark stands alone in {}. A field may have been cut there.",
     "controls": "Control characters stand in {}, as in damaged files.",
-    "damaged-ranges": "A spreadsheet may have made dates, such as 10-Oct, of the ranges in {}.",
+    "damaged-ranges": "A spreadsheet may have made dates, such as 10-Oct, of other texts in {}.",
+    "infinite": "Numbers without an end stand in {}. A release needs other ones, or none.",
     "lost-digits": "Numbers of 16 digits or more end in zeros, in {}. A spreadsheet may have rounded them.",
     "below-zero": "Numbers below zero stand in {}, though the name is that of something that is not.",
     "measures": "A number stands in nearly every text, in {}. They stay text; numbers need one unit and one form.",
@@ -861,8 +876,24 @@ _CELLS = {
 """What is said of some cells."""
 
 
+_CELL_ANSWERS = {
+    "infinite": (("Count them as missing", 'missing=["inf","-inf"]', 'Attribute(missing=["inf", "-inf"])'),),
+    "measures": (("Read them as numbers", "unit=UNIT", "Attribute(unit=...)"),),
+    "periods": (("Read them as days or times", "dates=FORM", "Attribute(dates=...)"),),
+    "parts": (("Keep them as codes", "kind=categorical", 'Attribute(kind="categorical")'),),
+}
+"""What may be done about some of them."""
+
+
 def _word_cells(name: str) -> Callable[[tuple[str, ...], Counter[str], str, str], _Worded]:
-    return lambda columns, counts, key, detail: (_CELLS[name].format(counted(counts["records"], "cell")), ())
+    def word(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
+        answers = (
+            Answer(effect, _of_columns(columns, setting), python)
+            for effect, setting, python in _CELL_ANSWERS.get(name, ())
+        )
+        return _CELLS[name].format(counted(counts["records"], "cell")), tuple(answers)
+
+    return word
 
 
 def _word_same_words(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
@@ -872,9 +903,9 @@ def _word_same_words(columns: tuple[str, ...], counts: Counter[str], key: str, d
 
 
 def _word_seconds(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
-    unit = "seconds since 1970-01-01"
-    return "The numbers may count seconds, or thousandths, since 1970. As numbers they are published as ranges.", (
-        Answer("They are seconds", _of_columns(columns, f"dates={unit}"), f"Attribute(dates={unit!r})"),
+    unit = f"{key} since 1970-01-01"
+    return f"The numbers may count {key} since 1970. As numbers they are published as ranges.", (
+        Answer(f"They are {key}", _of_columns(columns, f"dates={unit}"), f"Attribute(dates={unit!r})"),
     )
 
 
@@ -897,7 +928,7 @@ _WORDING: dict[str, Callable[[tuple[str, ...], Counter[str], str, str], _Worded]
     "seconds": _word_seconds,
     **{name: _word_cells(name) for name in _CELLS},
 }
-NAMES = (*_WORDING, "source", "empty-rows", "totals", "header", "equal-records", "copies")
+NAMES = (*_WORDING, "source", "empty-rows", "totals", "header", "equal-records", "copies", "turned", "notes")
 """What findings are called."""
 
 
@@ -916,14 +947,35 @@ def _of_rows(table: RawTable, profiles: Sequence[Profile]) -> Iterator[Finding]:
             counts={"records": empty},
         )  # fmt: skip
     totals = sum(_totals(profile.values) for profile in profiles if profile.values.kind is Kind.CATEGORICAL)
-    if totals:
+    if totals := max(totals, _sums(table, profiles)):
         yield Finding(
             "totals", (), Severity.REMARK,
             f"{counted(totals, 'record')} seem to add up the others, and would count as people.",
             counts={"records": totals},
         )  # fmt: skip
+    if table.height < len(profiles) / _TURNED:
+        question = f"Of {len(profiles):,} columns there are {counted(table.height, 'record')}. Is each person a column?"
+        yield Finding("turned", (), Severity.REMARK, question)
+    for name in (profile.values.name for profile in profiles if _may_be_notes(profile.values)):
+        filled = np.flatnonzero(with_missing(table.texts(name), table.reading_of(name)).is_not_null().to_numpy())
+        if filled[-1] - filled[0] == len(filled) - 1 and (filled[0] == 0 or filled[-1] == table.height - 1):
+            question = "Texts stand beside the first records alone, as a legend does. Are they values?"
+            question = (
+                question if filled[0] == 0 else "Texts stand in the last records alone, as notes do. Are they values?"
+            )
+            yield Finding("notes", (name,), Severity.REMARK, question, counts={"records": len(filled)})
     values = [profile.values for profile in profiles]
     yield from _of_the_whole(table, values)
+
+
+_TURNED, _MOST_NOTES, _FEWEST_BESIDE_NOTES = 3, 20, 20
+
+
+def _may_be_notes(values: Values) -> bool:
+    """Tell whether few of many records have a text, of several words."""
+    few = 0 < values.known <= min(_MOST_NOTES, values.records // 3) and values.records >= _FEWEST_BESIDE_NOTES
+    is_text = values.kind is Kind.CATEGORICAL
+    return few and is_text and values.distinct.cast(pl.String).str.contains(r"\S\s+\S").all()
 
 
 _NO_HEADER = "--set source.header=false --set source.columns=NAMES"
@@ -975,6 +1027,45 @@ def _totals(values: Values) -> int:
     found = [place for place in likely if folded_label(texts[place]) in words]
     records = int(values.counts[found].sum())
     return records if 0 < records <= max(3, values.known // 100) else 0
+
+
+_MOST_LIKELY_SUMS = 0.25
+
+
+def _sums(table: RawTable, profiles: Sequence[Profile]) -> int:
+    """Count the records whose numbers add up those above: the last one, and those without a label that others have."""
+    of_numbers = [each for each in profiles if each.values.kind is Kind.NUMERIC and len(each.values.distinct) > 1]
+    if not of_numbers or table.height <= _FEWEST_ABOVE_SUMS:
+        return 0
+    likely = np.zeros(table.height, dtype=np.bool_)
+    for each in profiles:
+        name, words = each.values.name, values_that_mean("totals")
+        if each.values.kind is not Kind.NUMERIC:
+            texts, labels = table.texts(name), each.values.distinct.cast(pl.String)
+            missing = table.reading_of(name).missing
+            marks = [*missing, *labels.filter(labels.str.strip_chars().str.to_lowercase().is_in([*words]))]
+            found = texts.is_null() | texts.cast(pl.String).is_in(marks).fill_null(True)
+            likely |= found.to_numpy() if 0 < found.sum() <= _MOST_LIKELY_SUMS * len(found) else False
+    likely[-1] |= all(_is_half(table, each.values) for each in of_numbers)
+    if not likely.any():
+        return 0
+    columns = [_numbers_of(table, each.values.name) for each in of_numbers]
+    return rows_that_add_up(columns, np.flatnonzero(likely).tolist())
+
+
+def _numbers_of(table: RawTable, name: str) -> NDArray[np.float64]:
+    values, kind = table.typed(name)
+    values = values if kind is Kind.NUMERIC else table.texts(name).cast(pl.String)
+    return values.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+
+
+_FEWEST_ABOVE_SUMS = 4
+
+
+def _is_half(table: RawTable, values: Values) -> bool:
+    """Tell whether the last of some numbers is as much as all others, or there is none."""
+    last = table.some(values.name, table.height - 1, 1).cast(pl.String).cast(pl.Float64, strict=False)[0]
+    return last is None or bool(np.isclose(2 * last, np.dot(values.distinct.cast(pl.Float64), values.counts)))
 
 
 _AS_WRITTEN = ValueReading(missing=("",), strip=True, is_text=True)

@@ -8,6 +8,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from sfumato.hierarchy.education import words_of
+from sfumato.table.written_forms import missing_words
+
 
 @cache
 def _words() -> dict[str, Any]:
@@ -17,7 +20,7 @@ def _words() -> dict[str, Any]:
 @cache
 def values_that_mean(what: str) -> frozenset[str]:
     """Return texts in small letters, such as those that stand for a missing value."""
-    return frozenset(_words()["values"][what])
+    return missing_words() if what == "missing" else frozenset(_words()["values"][what])
 
 
 @cache
@@ -29,4 +32,6 @@ def names_of(what: str, form: str = r"\b({})\b") -> re.Pattern[str]:
 @cache
 def scales() -> tuple[tuple[frozenset[str], ...], ...]:
     """Return the known scales: steps from the lowest, each with its ways of saying it."""
-    return tuple(tuple(frozenset(step.split("|")) for step in scale["steps"]) for scale in _words()["scales"])
+    return tuple(
+        tuple(frozenset(map(words_of, step.split("|"))) for step in scale["steps"]) for scale in _words()["scales"]
+    )

@@ -33,7 +33,7 @@ _WRITTEN = ("decimal", "thousands", "unit", "dates", "strays", "missing")
 """Settings of a column that say how its values are written in the steward's file."""
 
 
-_PLACE = ("sheet", "range", "codes", "header_line", "footer_lines", "hidden")
+_PLACE = ("sheet", "range", "codes", "header_line", "footer_lines", "label_lines", "hidden")
 """Where the table lies in a workbook or text, and columns of a statistical file that are read as codes."""
 
 
@@ -67,7 +67,9 @@ class Layout(PolicyPart):
     footer_lines: Annotated[
         int | None, _described_as("Lines below the records that are left out; where some look like that, it is asked.")
     ] = None
-
+    label_lines: Annotated[
+        int | None, _described_as("Rows of units, types or labels below the names; left out, they are looked for.")
+    ] = None
     hidden: Annotated[
         Literal["keep", "drop"] | None, _described_as("What becomes of rows and columns that a workbook hides.")
     ] = None
@@ -80,7 +82,7 @@ class Layout(PolicyPart):
 
     def layout(self) -> CsvFormat:
         """Return the layout of the file."""
-        quote, lines = self.quote or None, (self.header_line, self.footer_lines)
+        quote, lines = self.quote or None, (self.header_line, self.footer_lines, self.label_lines)
         return CsvFormat(
             self.separator, self.encoding, quote, self.header, self.columns, self.strip, *lines, foreign=True
         )

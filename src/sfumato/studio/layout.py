@@ -172,7 +172,17 @@ def _with(layout: CsvFormat, separator: str) -> CsvFormat:
 
 _VALUE = r"((?:'[^']*'|\"[^\"]*\"|[^\s'\";()])+)"
 _OPTION = re.compile(rf"--(set|categorical|identifying|publish|accept) {_VALUE}")
-OF_FILE = ("decimal", "thousands", "dates", "encoding", "separator", "header-line", "footer-lines", "missing")
+OF_FILE = (
+    "decimal",
+    "thousands",
+    "dates",
+    "encoding",
+    "separator",
+    "header-line",
+    "footer-lines",
+    "label-lines",
+    "missing",
+)
 """Settings that speak of the whole file unless they name a column."""
 OF_COLUMN = ("decimal", "thousands", "dates", "unit", "missing")
 ASKED = {
@@ -180,13 +190,14 @@ ASKED = {
     "domain": ("Lowest and highest value possible", "such as 0, 100"),
 }
 """Settings that a field asks for where a problem leaves the value to the steward: its label and an example."""
-_LEFT_OPEN = re.compile(r"TEXT|NUMBER|LOW, ?HIGH|\[LOW, ?HIGH\]")
+_LEFT_OPEN = re.compile(r"TEXT|NUMBER|UNIT$|FORM$|LOW, ?HIGH|\[LOW, ?HIGH\]")
 _SAID = {
     **OF_VALUES,
     "encoding": "the file is written in {}",
     "separator": "“{}” parts the fields",
     "header-line": "line {} names the columns",
     "footer-lines": "{} lines at the end are no records",
+    "label-lines": "{} rows below the names are no records",
     "domain": "values lie within {}",
 }
 ACCEPTED = ("identifier", "free-text", "spellings")

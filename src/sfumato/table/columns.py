@@ -23,15 +23,20 @@ from sfumato.table.identification import names_a_day, sort_by_name
 from sfumato.table.person_keys import one_key, person_keys
 from sfumato.table.schema import Attribute, Kind, text_of
 from sfumato.table.written_forms import (
+    A_DAY,
+    EITHER,
     EXCEL,
     MARKS,
     PLAIN,
+    SEVERAL_MARKS,
     SPANS,
+    UNITS,
     WHOLE,
     DateForm,
     NumberForm,
     WrittenForm,
     date_form,
+    missing_words,
     plain_days,
     plain_signs,
 )
@@ -261,15 +266,6 @@ _FEW_STRANGE = 12
 _FEWEST_ALIKE = 5
 """Distinct numbers or dates that a column has before a few other texts count as strays."""
 
-_UNITS = frozenset(
-    """€ $ £ ¥ ₹ ₽ ₺ ₩ % ‰ ° eur usd gbp chf jpy sek nok dkk pln czk huf inr brl zł kr fr. r$ us$ rs. kč ft lei kg g mg
-    µg km m cm mm m² m³ l ml dl °c °f mmhg mg/dl mmol/l km/h bpm h min kwh kcal kj
-    rp ₫ ₱ ₦ ฿ ₪ ₴ ₸ ₼ ₾ ₡ ₲ ₵ c$ a$ s$ mx$ nt$ hk$ aud cad nzd cny krw thb idr myr php sgd vnd zar try ils uah ron bgn
-    mxn ars clp cop aed sar egp ngn kes sfr sfr. tl лв. руб. 元 円 원 nmol/l µmol/l µl ng ng/ml g/dl g/l pg iu/l
-    u/l lb lbs oz in inch inches mi mile miles mph yd gal
-    k mio mio. mrd mrd. tsd tsd. bn""".split()  # noqa: SIM905
-)
-"""Units that a message may show: they are known before any value is read. In small letters."""
 _NUMBER_LIKE = (
     r"^[^0-9]{0,12}[0-9][0-9.,'’ʼ´_\s\u00a0\u202f\u2009]*"
     r"(?:[eEdD][+\-]?[0-9]+)?(?:[^0-9]{0,16}|[^0-9]{1,8}[23]|\s*[x×*]? ?10\^[0-9]+[^0-9]{1,8})$"
@@ -379,6 +375,7 @@ def _fits(fitting: pl.Series, share: float) -> bool:
 def _numbers(texts: pl.Series, sample: pl.Series, share: float) -> Iterator[Proposal]:
     known = plain_signs(texts)
     unit, is_before = _unit(sample, share)
+    unit = unit or _marks_of_one_unit(sample)
     marks = [mark for mark in MARKS if known.str.contains(MARKS[mark]).any()]
     past = set()
     # Where points part thousands, a comma would begin a fraction, whether or not there is one.
@@ -390,16 +387,37 @@ def _numbers(texts: pl.Series, sample: pl.Series, share: float) -> Iterator[Prop
             continue
         used = _used(known, form)
         fraction = used.decimal is not None or known.str.contains(r"[0-9][.][0-9]").any()
-        sure = (unit is None or unit in _UNITS or (bool(fraction) and unit not in _CLOCK_WORDS)) and not (
+        plain_unit = unit is None or unit in UNITS or (unit in SEVERAL_MARKS and unit not in _NOT_SURE)
+        sure = (plain_unit or (unit not in _NOT_SURE and bool(fraction) and unit not in _CLOCK_WORDS)) and not (
             _may_be_grouped_codes(known, used, bool(fraction)) or known.str.contains(r"^\(.*\)$|_").all()
         )
-        is_about = unit in _ABOUT
+        is_about = unit in _ABOUT or unit in SEVERAL_MARKS
         if not sure and not is_about and (is_before or known.n_unique() < _FEWEST_CODES):
             continue
         is_written = used.is_numeric or texts.str.contains(_WRITTEN).any()
         if is_written and used not in past:
             past.add(used)
             yield Proposal(Kind.NUMERIC, used, sure)
+    either = WrittenForm(EITHER, None, unit)
+    both = {",", "."} <= {*marks} and known.n_unique() >= _FEWEST_CODES and share == 1.0
+    if both and not past and all(_reads(each, either, 1.0) for each in (sample, known)):
+        yield Proposal(Kind.NUMERIC, either, not known.str.contains(r"[.,][0-9]{3}(?:[^0-9]|$)").any())
+
+
+def _marks_of_one_unit(sample: pl.Series) -> str | None:
+    """Return the unit that is written in several ways, or beside some numbers alone; None where there is none."""
+    parts = sample.str.extract_groups(r"^([^0-9+\-]*?)\s*[+\-]?[.,]?[0-9](?:.*[0-9])?\s*([^0-9]*)$").struct.unnest()
+    found = {*parts.select(pl.concat_str(pl.nth(0), pl.nth(1))).to_series().unique()}
+    return next(
+        (unit for unit, marks in SEVERAL_MARKS.items() if len(found) > 1 and found <= {*marks, ""}
+         and (len(found) > 2 or unit in _BESIDE_SOME or "" not in found)), None,
+    )  # fmt: skip
+
+
+_BESIDE_SOME = ("~/ca.", "*/†", "cr/dr", "$/usd", "€/eur", "£/gbp")
+"""Units that one mark beside some of the numbers tells."""
+_NOT_EXACT, _SIDES = ("~/ca.", "*/†"), ("cr/dr", "h/s", "c/d")
+_NOT_SURE = (*_NOT_EXACT, *_SIDES)
 
 
 # Words and signs before numbers that are not exact.
@@ -434,8 +452,10 @@ def _unit(sample: pl.Series, share: float) -> tuple[str | None, bool]:
         counts = bare.str.extract(pattern).drop_nulls().alias("unit").value_counts(sort=True)
         if len(counts) and counts["count"][0] >= share * len(sample):
             unit = str(counts.row(0)[0])
+            if "\n" in unit or "\r" in unit:
+                continue
             # Letters without a blank before the digits are a part of a code.
-            if not (place and unit.isalpha() and unit not in _UNITS and bare.str.contains("[a-z][0-9]").any()):
+            if not (place and unit.isalpha() and unit not in UNITS and bare.str.contains("[a-z][0-9]").any()):
                 return unit, bool(place)
     return None, False
 
@@ -458,9 +478,9 @@ _OF_TIME = {
 def has_two_marks(known: pl.Series) -> bool:
     """Tell whether fractions begin with a point in some numbers of a column and with a comma in others."""
     sample = plain_signs(known.head(_SAMPLE))
-    if sample.n_unique() < _FEWEST_CODES or not sample.str.contains(r"^[+\-]?[0-9]+(?:[.,][0-9]+)?$").all():
+    if sample.n_unique() < _FEWEST_CODES or not sample.str.contains(r"^[+\-]?[0-9]+(?:[.,][0-9]+)*$").all():
         return False
-    return bool(sample.str.contains(".", literal=True).any() and sample.str.contains(",", literal=True).any())
+    return all(sample.str.contains(rf"{mark}[0-9]+$").any() for mark in (r"\.", ","))
 
 
 def has_several_units(known: pl.Series) -> int:
@@ -475,7 +495,7 @@ def has_several_units(known: pl.Series) -> int:
     if sample.str.contains("^[a-z][0-9]").all():
         return 0
     units = parts.select(pl.concat_str(pl.nth(0).fill_null(""), pl.nth(2).fill_null(""))).to_series().replace(_OF_TIME)
-    sure = units.is_in([*_UNITS, *_OF_TIME.values(), ""]).all() or parts.to_series(1).str.contains(r"[.,][0-9]").all()
+    sure = units.is_in([*UNITS, *_OF_TIME.values(), ""]).all() or parts.to_series(1).str.contains(r"[.,][0-9]").all()
     count = units.n_unique()
     return count if 2 <= count <= _FEWEST_ALIKE and sure else 0
 
@@ -515,7 +535,11 @@ def _dates(known: pl.Series, sample: pl.Series, share: float, forms: Sequence[st
         each_century = [form.replace("yy", f"{century}yy") for century in centuries]
         usual = date.is_whole and form not in ("yyyymmdd", "yyyy-ddd")
         sure = usual and not late and not (date.has_day and _is_early(read))
-        for each in (*each_century, form, *([form.replace("yyyy", "bbbb")] if late else [])):
+        era = form.replace("yyyy", "bbbb")
+        if late and known.str.contains(r"\p{Thai}").all():
+            yield Proposal(kind, WrittenForm(dates=era))
+            continue
+        for each in (*each_century, form, *([era] if late else [])):
             yield Proposal(kind, WrittenForm(dates=each), sure)
 
 
@@ -612,13 +636,14 @@ def question_of_text(
 
 # Weeks, quarters and half-years, which are labels of their own unless a column is named as days are.
 _PERIODS = r"(?i)^(?:\d{4}-?w\d{2}|\d{4}[- ]?[qhs][1-4]|q[1-4][ /\-]\d{4}|[1-4]\.? ?[a-z]+ \d{4})$"
-_NO_VALUE = ("na", "n/a", "#n/a", "<na>", "nan", "null", "(null)", "\\n")
-"""What programs write, among numbers or dates, where there is no value; in small letters."""
+_NO_VALUE = ("null", "(null)", "\\n")
+"""What programs write, among numbers or dates, where there is no value, beside the words that people use."""
 
 
 def _says_nothing(texts: pl.Series) -> bool:
-    """Tell whether texts among numbers or dates can be nothing but a program's word for a missing value."""
-    return bool(texts.str.strip_chars().str.to_lowercase().is_in(_NO_VALUE).all())
+    """Tell whether texts among numbers or dates can be nothing but words for a missing value."""
+    plain = texts.str.normalize("NFKC").str.strip_chars().str.to_lowercase().str.replace_all(r"\s+", " ")
+    return bool(plain.is_in([*missing_words(sure=True), *_NO_VALUE]).all())
 
 
 def _are_days_of_another_language(known: pl.Series) -> bool:
@@ -678,17 +703,17 @@ def _about_forms(name: str, known: pl.Series) -> InputError | None:
 
 def question_of_codes(name: str, known: pl.Series) -> InputError | None:
     """Ask about whole numbers of one length in columns named as codes are, and about days of eight digits."""
+    if packed := packed_days(name, known):
+        return packed
     length = digits_each(known)
     if length is None:
         return None
-    if packed := packed_days(name, known):
-        return packed
     if length in _DIGITS_OF_DAYS and _read_as_days(known, _DIGITS_OF_DAYS[length]):
         dates = set_word("dates", _DIGITS_OF_DAYS[length], name)
         ways = f"dates ({dates}), codes ({_as_text_option(name)}) or numbers ({set_word('kind', 'numeric', name)})"
         what = f"column {name!r} holds numbers of {length} digits that all read as dates"
         return question(name, dates, f"{what}; say what they are: {ways}")
-    if (counts := question_of_day_counts(name, known.cast(pl.Int64, strict=False))) and length >= _LONGEST_QUANTITY:
+    if length >= _LONGEST_QUANTITY and (counts := _question_of_counts(name, known.cast(pl.Int64, strict=False))):
         return counts
     if length < _LONGEST_QUANTITY and not _CODE_NAME.search(name):
         return None
@@ -735,6 +760,9 @@ _PACKED = {6: ("yymmdd", "ddmmyy", "mmddyy"), 8: ("ddmmyyyy", "mmddyyyy")}
 def packed_days(name: str, known: pl.Series) -> InputError | None:
     """Ask about digits that all read as days in a form that nobody would take for granted."""
     length = digits_each(known)
+    if length is None and names_a_day(name) and known.n_unique() >= _FEWEST_CODES:
+        lengths = known.str.len_bytes()
+        length = next((each for each in _PACKED if lengths.is_in([each - 1, each]).all()), None)
     forms = [form for form in _PACKED.get(length or 0, ()) if _read_as_days(known, form)]
     if not forms or (length in _DIGITS_OF_DAYS and _read_as_days(known, _DIGITS_OF_DAYS[length or 0])):
         return None
@@ -759,15 +787,18 @@ _LONGEST_STAY = 7_305
 
 def question_of_day_counts(name: str, numbers: pl.Series) -> InputError | None:
     """Ask about numbers that may count days, in a column named as days are."""
-    if not names_a_day(name):
-        return None
+    return _question_of_counts(name, numbers) if names_a_day(name) else None
+
+
+def _question_of_counts(name: str, numbers: pl.Series) -> InputError | None:
     known = numbers.drop_nulls()
     # Since 1970 as computers count, or since 1960 as SAS and Stata do.
-    for unit, low in (("seconds", 1_000_000_000), ("milliseconds", 1_000_000_000_000)):
+    for unit, low in _COUNTS_OF_TIME.items():
         # People who were born before 1970 have counts below zero.
         is_near = float(known.abs().median() or 0) >= low / 10  # type: ignore[arg-type]
         if known.n_unique() >= _FEWEST_COUNTS and known.is_between(-3 * low, 4 * low).all() and is_near:
-            return _about_counts(name, [f"{unit} since {year}-01-01" for year in (1970, 1960)])
+            years = (1970, 1960) if unit in _BEFORE_MICROSECONDS else (1970,)
+            return _about_counts(name, [f"{unit} since {year}-01-01" for year in years])
     if known.n_unique() >= _FEWEST_COUNTS and known.is_between(*_JULIAN).all():
         return _about_codes(name, "numbers that may be Julian days (write days as 2024-12-31)")
     if known.n_unique() >= _FEWEST_CODES and _may_count_before(known):
@@ -775,6 +806,9 @@ def question_of_day_counts(name: str, numbers: pl.Series) -> InputError | None:
     return _about_day_counts(name, numbers) if _may_count_days(numbers) else None
 
 
+_COUNTS_OF_TIME = {unit: a_day // 86_400 * 10**9 for unit, a_day in A_DAY.items() if unit != "days"}
+"""What computers count the time in, and the count of a day in 2001."""
+_BEFORE_MICROSECONDS = ("seconds", "milliseconds")
 _JULIAN = 2_396_000, 2_490_000  # days of 1847 to 2105
 
 
@@ -870,7 +904,7 @@ def option_words(name: str, proposal: Proposal) -> str:
         ("decimal", form.decimal),
         ("thousands", form.thousands),
         ("dates", next(iter(form.forms), None)),
-        ("unit", form.unit if form.unit in _UNITS else None),
+        ("unit", form.unit if form.unit in UNITS or form.unit in SEVERAL_MARKS else None),
     )
     words = [set_word(key, value, name) for key, value in needed if value]
     return " ".join(words) or set_word("kind", str(proposal.kind), name)
@@ -915,13 +949,15 @@ def _about_strays(name: str, stray: Proposal, strangers: Strangers) -> InputErro
 def _what(proposal: Proposal) -> str:
     if proposal.kind is Kind.DATE:
         return "timestamp" if proposal.way.date is not None and proposal.way.date.has_clock else "date"
+    if proposal.form.unit in _NOT_SURE:
+        return "number beside a mark" if proposal.form.unit in _NOT_EXACT else "number with debits below zero"
     return "time of day" if proposal.form.forms else "number"
 
 
 def _spelled(form: WrittenForm) -> str:
     if form.forms:
         return form.forms[0]
-    unit = form.unit if form.unit in _UNITS else None
+    unit = form.unit if form.unit in UNITS else None
     settings = {"decimal": form.decimal, "thousands": form.thousands, "unit": unit}
     words = ", ".join(f"{what} {value!r}" for what, value in settings.items() if value)
     return f"numbers with {words}" if words else "numbers with a unit" if form.unit else "numbers"
@@ -1209,9 +1245,19 @@ def _parsed(column: pl.Series, kind: Kind | None, attribute: Attribute, reading:
     if question is not None:
         raise question
     remarks = _remarks(column.name, parsed, reading)
+    if kind is None and parsed.kind is Kind.CATEGORICAL and _are_too_long(parsed.known):
+        remarks += (f"Column {column.name!r}: whole numbers of too many digits for 64 bits stay text, as codes are.",)
     if kind is None and _may_be_codes(column.name, parsed, attribute, reading):
         remarks += tuple(filter(None, [remark_on_codes(column.name, parsed.known)]))
     return TypedColumn(parsed.values, parsed.kind, remarks)
+
+
+def _are_too_long(known: pl.Series) -> bool:
+    """Tell whether texts are all whole numbers without leading zeros, some of them beyond 64 bits."""
+    first = known.head(1)
+    if not first.str.contains(r"^-?[1-9][0-9]*$").any() or not known.str.contains(r"^(?:-?[1-9][0-9]*|0)$").all():
+        return False
+    return bool(known.cast(pl.Int64, strict=False).has_nulls())
 
 
 _WRAPPED = (r'^="(.*)"$', r'^"([^"]*)"$', r"^=([+-]?[0-9][0-9.,]*)$", r"^'([0-9].*?)'?$")

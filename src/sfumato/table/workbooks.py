@@ -424,14 +424,12 @@ _SAMPLE = 10_000
 
 def sheet_column_problems(name: str, column: pl.Series, place: int, signs: Signs) -> Iterator[str]:
     """Say what a column holds that would be misread, with counts and the row of the sheet where it begins."""
-    for found, what, cure in (
-        (signs.errors, "with an error such as #N/A", "correct the formulas, or clear the cells"),
-        (signs.uncalculated, "with a formula that was never calculated", "open the file in Excel and save it"),
-    ):
-        if place in found or -1 in found:
-            count, row = found.get(place) or found[-1]
-            where = f", first in row {row + 1} of the sheet" if row >= 0 else ""
-            yield f"column {name!r}: {counted(count, 'cell')} {what}{where}; {cure}"
+    found = signs.uncalculated
+    if place in found or -1 in found:
+        count, row = found.get(place) or found[-1]
+        where = f", first in row {row + 1} of the sheet" if row >= 0 else ""
+        what = f"{counted(count, 'cell')} with a formula that was never calculated{where}"
+        yield f"column {name!r}: {what}; open the file in Excel and save it"
     if column.dtype == pl.String:
         yield from _dates_beside_others(name, column)
     if isinstance(column.dtype, pl.Datetime) and not _are_times(column) and bool((column < _FIRST_DAY).any()):
@@ -508,6 +506,7 @@ class WorkbookSource:
     columns: dict[str, int]  # where each named column stands in the sheet
     names: tuple[str, ...]
     hidden: str | None = None  # what becomes of hidden rows and columns
+    remarks: list[str] = field(default_factory=list)  # what a steward should hear of how it was read
 
     is_text = True
     """Numbers may be stored as text."""
@@ -523,8 +522,9 @@ class WorkbookSource:
             announce(f"reading sheet {self.sheet.name!r} takes about {seconds:.0f} seconds")
         with ThreadPoolExecutor(1, thread_name_prefix="sfumato") as pool:
             looking = pool.submit(find_signs, self.book, self.sheet, self._with_names())
-            frame = self._load(looking.result().hidden_rows if self.hidden == "drop" else set())
+            frame, rows = self._load(looking.result().hidden_rows if self.hidden == "drop" else set())
             signs = looking.result()
+        self._fill_down(frame, rows, signs)
         raise_all(InputError, self._hidden(signs, names))
         raise_all(InputError, self._merged(signs))
         raise_all(InputError, self._nameless(frame))
@@ -534,16 +534,35 @@ class WorkbookSource:
             problem for name, place, column in chosen for problem in sheet_column_problems(name, column, place, signs)
         ]
         raise_all(InputError, [*problems, *self._truths_beside_numbers(chosen, signs, frame)])
+        for name, place, _ in chosen:
+            if place in signs.errors:
+                cells = counted(signs.errors[place][0], "cell")
+                self._note(f"Column {name!r}: {cells} with an error such as #N/A, and without a value.")
         return as_categories_where_few(
             [read_column(column, place, signs).alias(name) for name, place, column in chosen]
         )
+
+    def _note(self, remark: str) -> None:
+        if remark not in self.remarks:
+            self.remarks.append(remark)
+
+    def _fill_down(self, frame: dict[int, pl.Series], rows: pl.Series, signs: Signs) -> None:
+        """Give all cells that were merged into one, in a column of records, its value."""
+        for text in [*signs.merged]:
+            cells, first = CellRange.of(text), self.cells.top or 0
+            if cells.left != cells.right or cells.left not in frame or (cells.top or 0) < first or not len(rows):
+                continue
+            column, inside = frame[cells.left], rows.is_between(cells.top or 0, cells.bottom or 0)
+            frame[cells.left] = column.zip_with(~inside | column.is_not_null(), column.filter(inside).head(1))
+            signs.merged.remove(text)
+            self._note("The value of cells that are merged stands in each of their rows.")
 
     def _with_names(self) -> CellRange:
         top = max(0, (self.cells.top or 0) - 1)
         return replace(self.cells, top=top, right=max(self.columns.values()) if self.columns else self.cells.right)
 
-    def _load(self, dropped: set[int]) -> dict[int, pl.Series]:
-        """Return the columns by their place in the sheet, without rows in which nothing stands, and some others."""
+    def _load(self, dropped: set[int]) -> tuple[dict[int, pl.Series], pl.Series]:
+        """Return columns by their place, and the rows, without those in which nothing stands, and some others."""
         reader = library("fastexcel", extra="excel", what="Excel workbooks")
         logging.getLogger("fastexcel.types.dtype").setLevel(logging.ERROR)
         top, bottom = self.cells.top or 0, self.cells.bottom
@@ -557,6 +576,7 @@ class WorkbookSource:
             raise InputError(DAMAGED) from None
         frame.columns = [str(place) for place in places]
         kept = frame.select(name for name in frame.columns if self.cells.has(int(name), top))
+        places_of_rows = pl.int_range(top, top + kept.height, eager=True)
         if kept.width:
             # Blanks alone are nothing, as in a text file.
             filled = kept.select(
@@ -566,9 +586,9 @@ class WorkbookSource:
             ).to_series()
             if bottom is None:
                 raise_all(InputError, _below(filled, kept, self._with_names()))
-            shown = ~pl.int_range(top, top + kept.height, eager=True).is_in(list(dropped))
-            kept = kept.filter((filled > 0) & shown)
-        return {int(column.name): column for column in kept}
+            chosen = (filled > 0) & ~places_of_rows.is_in(list(dropped))
+            kept, places_of_rows = kept.filter(chosen), places_of_rows.filter(chosen)
+        return {int(column.name): column for column in kept}, places_of_rows
 
     def _hidden(self, signs: Signs, names: Sequence[str]) -> list[str]:
         """Ask about rows and columns that nobody sees."""

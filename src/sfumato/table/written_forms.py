@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache, cached_property
@@ -54,16 +54,24 @@ SPANS = {
     ),
 }
 """Forms of spans of time: of hours and minutes, and in words or as ISO has them."""
-_COUNTED = r"^(-?[0-9]{1,16}(?:[.,][0-9]+)?)$"
+_COUNTED = r"^(-?[0-9]{1,19}(?:[.,][0-9]+)?)$"
 """Days, or seconds, counted from a first day; a fraction of a day is a time."""
 EXCEL = "excel"
-_SINCE = re.compile(r"(days|seconds|milliseconds) since ([0-9]{4}-[0-9]{2}-[0-9]{2})")
-_A_DAY = {"days": 1, "seconds": 86_400, "milliseconds": 86_400_000}
+_PARTS_OF_SECONDS = {"": 1, "milli": 10**3, "micro": 10**6, "nano": 10**9}
+A_DAY = {"days": 1, **{f"{part}seconds": 86_400 * times for part, times in _PARTS_OF_SECONDS.items()}}
+_SINCE = re.compile(rf"({'|'.join(A_DAY)}) since ([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})")
 
 
 @cache
 def _tables() -> dict[str, Any]:
     return tomllib.loads(files("sfumato.table").joinpath("written_forms.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def missing_words(*, sure: bool = False) -> frozenset[str]:
+    """Return texts that stand for a missing value, in small letters; `sure`: none that may be an answer or zero."""
+    tables = _tables()
+    return frozenset(tables["missing"]) - frozenset(tables["no_number_either"] if sure else ())
 
 
 _ZEROS = (
@@ -180,6 +188,8 @@ def plain_days(texts: pl.Series) -> pl.Series:
     return days.zip_with(days.is_not_null(), texts)
 
 
+PACKED = ("ddmmyy", "mmddyy", "ddmmyyyy", "mmddyyyy")
+"""Forms of days without a sign between, which begin with a number of one digit or two."""
 _FIRST_OF_19 = 30
 """Years of two digits are 1930 to 2029, whenever the file is read: the rule that spreadsheets have."""
 
@@ -230,7 +240,11 @@ class DateForm:
             return _spans(plain_signs(texts), SPANS[self.text])
         if self.first is not None:
             return _counted_days(plain_signs(texts), self.first, self.a_day).alias(texts.name)
-        parts = plain_days(texts).str.extract_groups(self.pattern).struct.unnest()
+        days = plain_days(texts)
+        if self.text in PACKED and days.str.len_bytes().min() == len(self.text) - 1:
+            # The zero before a day or month was lost, as numbers lose it.
+            days = days.str.zfill(len(self.text))
+        parts = days.str.extract_groups(self.pattern).struct.unnest()
         clock = _clock(parts) if self.has_clock else None
         if not self.has_day:
             return pl.Series(texts.name, clock, dtype=pl.Int64)
@@ -305,14 +319,14 @@ def date_form(text: str) -> DateForm:
     something stands between. Without ``dd`` the first day of the month is meant; ``bbbb`` is a year of the Buddhist
     era, and ``ddd`` the day of the year. ``hhh:mm``, ``mmm:ss``, ``hhh:mm:ss`` and ``duration`` are spans of time.
     ``excel`` is the number of days that a spreadsheet counts, ``days since 1970-01-01`` that from
-    any other day; ``seconds`` and ``milliseconds`` may stand there, too.
+    any other day; ``seconds``, ``milliseconds``, ``microseconds`` and ``nanoseconds`` may stand there, too.
     Raises ``InputError`` for everything else.
     """
     lowered = text.strip().lower()
     if lowered == EXCEL:
         return DateForm(lowered, _COUNTED, first=date(1899, 12, 30))
     if counted := _SINCE.fullmatch(lowered):
-        return DateForm(lowered, _COUNTED, first=_first_day(counted[2]), a_day=_A_DAY[counted[1]])
+        return DateForm(lowered, _COUNTED, first=_first_day(counted[2]), a_day=A_DAY[counted[1]])
     if lowered in SPANS:
         return DateForm(lowered, "|".join(SPANS[lowered]))
     tokens = _TOKEN.findall(lowered)
@@ -384,6 +398,8 @@ def _is_whole(pattern: str) -> bool:
 
 
 _BLANKS = "[ \u00a0\u202f\u2009]"
+EITHER = ".,"
+"""Fractions begin with a point in some numbers, and with a comma in others."""
 MARKS = {".": r"\.", ",": ",", " ": _BLANKS, "'": "['\u2019\u02bc\u00b4_]"}
 """Marks between groups of digits and before fractions, and regular expressions of all that they are written as."""
 WHOLE = r"[.,]\s*-{1,2}(\s|$)"
@@ -403,7 +419,7 @@ class NumberForm:
 
     @cached_property
     def _pattern(self) -> str:
-        decimal = MARKS[self.decimal]
+        decimal = "[.,]" if self.decimal == EITHER else MARKS[self.decimal]
         whole = "[0-9]+"
         if self.thousands:
             mark = MARKS[self.thousands]
@@ -422,7 +438,8 @@ class NumberForm:
                 bare = bare.str.replace(r"\+$", "")
             bare = bare.str.replace(_BRACKETS, "-$1").str.replace(_BEHIND, "-$1").str.replace(_APART, "$1")
         if self.unit is not None:
-            bare = _without_unit(bare, self.unit.lower())
+            marks = SEVERAL_MARKS.get(self.unit.lower())
+            bare = _without_unit(bare, self.unit.lower()) if marks is None else _without_marks(bare, marks)
         bare = bare.set(~bare.str.contains(self._pattern), None)
         if self.thousands:
             bare = bare.str.replace_all(MARKS[self.thousands], "")
@@ -438,10 +455,50 @@ def _without_unit(texts: pl.Series, unit: str) -> pl.Series:
     return joined.zip_with(joined.is_not_null(), after)
 
 
+UNITS = frozenset(
+    """€ $ £ ¥ ₹ ₽ ₺ ₩ % ‰ ° eur usd gbp chf jpy sek nok dkk pln czk huf inr brl zł kr fr. r$ us$ rs. kč ft lei kg g mg
+    µg km m cm mm m² m³ l ml dl °c °f mmhg mg/dl mmol/l km/h bpm h min kwh kcal kj
+    rp ₫ ₱ ₦ ฿ ₪ ₴ ₸ ₼ ₾ ₡ ₲ ₵ c$ a$ s$ mx$ nt$ hk$ aud cad nzd cny krw thb idr myr php sgd vnd zar try ils uah ron bgn
+    mxn ars clp cop aed sar egp ngn kes sfr sfr. tl лв. руб. 元 円 원 nmol/l µmol/l µl ng ng/ml g/dl g/l pg iu/l
+    u/l lb lbs oz in inch inches mi mile miles mph yd gal
+    k mio mio. mrd mrd. tsd tsd. bn""".split()  # noqa: SIM905
+)
+"""Units that a message may show: they are known before any value is read. In small letters."""
+SEVERAL_MARKS: dict[str, dict[str, str]] = {
+    "$/usd": dict.fromkeys(("$", "us$", "usd", "dollar", "dollars"), ""),
+    "€/eur": dict.fromkeys(("€", "eur", "euro", "euros"), ""),
+    "£/gbp": dict.fromkeys(("£", "gbp"), ""),
+    "~/ca.": dict.fromkeys(
+        ("~", "≈", "±", "about", "approx.", "approx", "around", "ca.", "ca", "c.", "circa", "etwa", "env.", "environ",
+         "ungefähr", "rund", "roughly", "vers", "aprox.", "?"), ""
+    ),
+    "*/†": dict.fromkeys(("*", "**", "***", "****", "†", "‡", "§", "¹", "²", "³", "a)", "b)", "c)", "1)", "2)"), ""),
+    "k/m": {
+        **dict.fromkeys(("k", "tsd", "tsd.", "thousand"), "e3"), **dict.fromkeys(("m", "mn", "mio", "mio."), "e6"),
+        **dict.fromkeys(("million", "millions"), "e6"), **dict.fromkeys(("b", "bn", "mrd", "mrd.", "billion"), "e9"),
+    },
+    "cr/dr": {"cr": "", "dr": "-"},
+    "h/s": {"h": "", "s": "-"},
+    "c/d": {"c": "", "d": "-"},
+}  # fmt: skip
+"""Units that are written in several ways, or only beside some numbers, and what a mark does: debits are below zero."""
+
+
+def _without_marks(texts: pl.Series, marks: Mapping[str, str]) -> pl.Series:
+    """Drop one of several marks before or behind each number; null where there is another one."""
+    parts = texts.str.extract_groups(r"^([^0-9+\-]*?)\s*([+\-]?[.,]?[0-9](?:.*[0-9])?)\s*([^0-9]*)$").struct.unnest()
+    mark = pl.concat_str(pl.nth(0).str.strip_chars(), pl.nth(2).str.strip_chars())
+    effect = (
+        pl.when(mark == "").then(pl.lit("")).otherwise(mark.replace_strict(marks, default=None, return_dtype=pl.String))
+    )
+    sign, power = (pl.when(effect.str.starts_with(one)).then(effect).otherwise(pl.lit("")) for one in "-e")
+    return parts.select(pl.when(effect.is_not_null()).then(pl.concat_str(sign, pl.nth(1), power))).to_series()
+
+
 _UNIT = r"(?:[^\d]|10\^\d)(?:.*[^\d]|\D*[23])?"
 """Units may have a power, such as kg/m2 and 10^9/l."""
 Strays = Literal["missing"]
-DECIMALS = (".", ",")
+DECIMALS = (".", ",", EITHER)
 THOUSANDS = (".", ",", " ", "'")
 
 
@@ -452,7 +509,7 @@ class WrittenForm:
     Raises ``InputError`` with every setting that cannot be used.
     """
 
-    decimal: str | None = None  # ``"."`` or ``","``, before the fraction
+    decimal: str | None = None  # ``"."`` or ``","``, before the fraction; ``".,"``: one in some, the other in others
     # ``"."``, ``","``, ``" "`` (no-break blanks too) or ``"'"`` between groups of three digits
     thousands: str | None = None
     # what stands before or after every number, such as ``"€"``, ``"%"`` or ``"kg"``; it is dropped
@@ -472,10 +529,10 @@ class WrittenForm:
 
     def _number_problems(self) -> Iterator[str]:
         if self.decimal is not None and self.decimal not in DECIMALS:
-            yield "decimal must be '.' or ','"
+            yield "decimal must be '.' or ',', or '.,' for either"
         if self.thousands is not None and self.thousands not in THOUSANDS:
             yield "thousands must be '.', ',', ' ' or \"'\""
-        if self.thousands is not None and self.thousands == self.decimal:
+        if self.thousands is not None and self.thousands in (self.decimal or ""):
             yield "thousands must differ from decimal"
         unit = self.unit
         if unit is not None and (not isinstance(unit, str) or not re.fullmatch(_UNIT, unit.strip())):

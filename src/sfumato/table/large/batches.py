@@ -147,7 +147,7 @@ class CsvBatches:
         read, layout, names_row = 0, self.source.layout, b""
         looks = layout.foreign and layout.strip and self.source.width > 1
         for piece, rows in self._pieces():
-            skipped = int(layout.header) if not read else 0
+            skipped = layout.above_records if not read else 0
             names_row = piece.partition(b"\n")[0].rstrip(b"\r") if skipped else names_row
             read += rows
             if looks and self._has_rows_to_drop(piece, names_row):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
@@ -43,7 +43,7 @@ _ASKED = re.compile(rb"(?<![/=&.?])\b[A-Za-z]{1,12}\?[a-z]{2,}\b(?!=)")
 _FEWEST_ASKED = 5
 """Words with a question mark inside, from which on letters were lost."""
 _LOST = "\ufffd".encode()
-_OF_SIGNS = {**dict.fromkeys("°§²µ–", 0.6), **dict.fromkeys("€’“”„«»", 0.8)}
+_OF_SIGNS = {**dict.fromkeys("°§²µ–¦", 0.6), **dict.fromkeys("€’“”„«»", 0.8)}
 """What signs count when a text is rated."""
 _TWICE = ("cp1252", "cp1251", "latin1", "mac-roman")
 
@@ -154,12 +154,46 @@ def _is_western(named: str) -> bool:
     return _tables()["single"][named.partition(" ")[0]] in ("western", "central", "turkish", "baltic")
 
 
+_FEWEST_LETTERS, _PLAIN, _MARGIN = 10, 0.9, 0.09
+"""Letters beyond ASCII that tell an encoding, how well it rates at least, and how much better than all others."""
+
+
+_NEVER_CERTAIN = ("iso-8859-16",)
+"""In cp1250 the same bytes are the Romanian letters that were usual before."""
+
+
+def certain_encoding(content: bytes) -> str | None:
+    """Return the encoding of a text that is not UTF-8, where no other reads nearly as well; None: none is certain."""
+    lines = _strange_lines(content)
+    letters = sum(byte > 0x7F for line in lines for byte in line[:_SAMPLE])
+    # In Cyrillic and the like a short word may be UTF-8 by chance.
+    is_mixed = 50 * sum(map(_is_utf8_line, lines)) > len(lines)
+    if letters < _FEWEST_LETTERS or is_mixed or _SHIFTED in content:
+        return None
+    (best, name), *others = _rated(lines)
+    margin = max(_MARGIN, letters**-0.5)
+    is_plain = best >= _PLAIN and all(best - rating >= margin for rating, _ in others)
+    return name if is_plain and name not in _NEVER_CERTAIN and name not in _tables()["mainframe"] else None
+
+
 def likely_encodings(lines: Iterable[bytes]) -> list[str]:
     """Return up to three encodings in which lines with letters beyond ASCII read best, and differently."""
+    lines = [*lines]
+    if any(_SHIFTED in line for line in lines):
+        return ["iso2022_kr" if any(_HANGUL_SHIFT in line for line in lines) else "iso2022_jp"]
+    names, singles = [name for _, name in _rated(lines)], _tables()["single"]
+    if all(singles.get(name, _ALIKE[0]) in _ALIKE for name in names[:_CANDIDATES]):
+        # Letters of these lie at the same bytes: the best of each script comes before a second one.
+        scripts = dict.fromkeys(singles.get(name) for name in names)
+        best = [next(name for name in names if singles.get(name) == script) for script in scripts if script in _ALIKE]
+        names = list(dict.fromkeys([*(name for name in names[:_CANDIDATES] if name not in singles), *best, *names]))
+    return names[:_CANDIDATES]
+
+
+def _rated(lines: Sequence[bytes]) -> list[tuple[float, str]]:
+    """Rate the encodings in which lines read differently, the best first."""
     sample = b"\n".join(lines)[:_SAMPLE].rpartition(b"\n")[0] or b"\n".join(lines)
-    if _SHIFTED in sample:
-        return ["iso2022_kr" if _HANGUL_SHIFT in sample else "iso2022_jp"]
-    tables, rated = _tables(), []
+    tables, rated = _tables(), list[tuple[float, str, str]]()
     singles = tables["mainframe"] if _is_of_a_mainframe(sample) else tables["single"]
     for name, script in singles.items():
         text = sample.decode(name, "replace")
@@ -170,16 +204,14 @@ def likely_encodings(lines: Iterable[bytes]) -> list[str]:
         except UnicodeDecodeError:
             continue
         rated.append((_rate_double(text, name, spans), name, text))
+    # Of encodings in which it reads alike, the most usual one, which stands first.
     found: dict[str, str] = {}
-    for _, name, text in sorted(rated, key=lambda each: -each[0]):
+    for _, name, text in rated:
         found.setdefault(text, name)
-    names = list(found.values())
-    if all(singles.get(name, _ALIKE[0]) in _ALIKE for name in names[:_CANDIDATES]):
-        # Letters of these lie at the same bytes: the best of each script comes before a second one.
-        scripts = dict.fromkeys(singles.get(name) for name in names)
-        best = [next(name for name in names if singles.get(name) == script) for script in scripts if script in _ALIKE]
-        names = list(dict.fromkeys([*(name for name in names[:_CANDIDATES] if name not in singles), *best, *names]))
-    return names[:_CANDIDATES]
+    best: dict[str, float] = {}
+    for rating, _, text in sorted(rated, key=lambda each: -each[0]):
+        best.setdefault(text, rating)
+    return [(rating, found[text]) for text, rating in best.items()]
 
 
 _ALIKE = ("cyrillic", "greek", "hebrew", "kazakh")
@@ -203,16 +235,28 @@ def _rate(text: str, letters: str) -> float:
     """Rate a text by its letters beyond ASCII: those of a language count, signs and capitals inside of words do not."""
     common, _, rare = letters.partition(" ")
     weights = {**dict.fromkeys(rare, 1.0), **dict.fromkeys(common, 1.2)}
+    if len(letters) > _OF_A_SCRIPT:
+        step = 0.8 / len(letters)
+        weights = {letter: 1.4 - step * rank for rank, letter in enumerate(common + rare)}
     strange = [letter for letter in text if letter > "\x7f"]
     worth = sum(weights.get(letter.lower(), _OF_SIGNS.get(letter, -1.0)) for letter in strange)
+    # Words are seldom written in capitals alone.
+    worth -= 0.1 * len(strange) if 2 * sum(map(str.isupper, strange)) > len(strange) else 0.0
     return (worth - 2 * _mixed(text) - len(_LONELY.findall(text))) / max(1, len(strange))
 
 
+_OF_A_SCRIPT = 20
+"""Letters from which on a language has a script of its own, and the frequent ones count more."""
+
+
 def _mixed(text: str) -> int:
-    """Count capitals behind small letters, and letters of two scripts side by side."""
+    """Count capitals behind small letters or between a capital and a small one, and letters of two scripts together."""
     pairs = [(one, other) for one, other in pairwise(text) if (one > "\x7f" or other > "\x7f")]
-    return sum(
+    inside = sum(two.isupper() and two > "\x7f" and one.isupper() and three.islower()
+                 for one, two, three in zip(text, text[1:], text[2:], strict=False))  # fmt: skip
+    return inside + sum(
         (one.islower() and other.isupper())
+        or (one == "ς" and other.isalpha())
         or (one.isalpha() and other.isalpha() and (one > "\u024f") != (other > "\u024f"))
         for one, other in pairs
     )

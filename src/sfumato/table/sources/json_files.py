@@ -153,7 +153,10 @@ def _frame_of(document: Any) -> pl.DataFrame:
         columns = list(document.values())
         if columns and all(isinstance(each, dict) and each for each in columns):
             if _are_records(document):
-                return _frame_of(columns)
+                frame = _frame_of(columns)
+                # Keys that only count the records say nothing.
+                named = frame.width and not all(key.isdecimal() for key in document) and _KEY not in frame.columns
+                return frame.insert_column(0, pl.Series(_KEY, [*document])) if named else frame
             if len({tuple(each) for each in columns}) == 1:
                 columns = [list(each.values()) for each in columns]
         if all(_is_column(each) for each in columns) and len({len(each) for each in columns}) == 1:
@@ -165,6 +168,8 @@ def _frame_of(document: Any) -> pl.DataFrame:
     raise InputError(NO_TABLE)
 
 
+_KEY = "id"
+"""The column of what each record of an object stands under."""
 _DEEPEST = 3
 
 

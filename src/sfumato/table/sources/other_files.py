@@ -153,7 +153,6 @@ _WORDS: tuple[tuple[tuple[bytes, ...], str], ...] = (
     ((b"begin:vcard", b"begin:vcalendar"), f"these are cards or a calendar; {_EXPORT}"),
     ((b"-----begin ",), f"this is a key, or an encrypted text; {_EXPORT}"),
     ((b"version https://git-lfs",), "this is a pointer of Git LFS; fetch the file itself with: git lfs pull"),
-    ((b"id;p",), f"this is a sheet in SYLK; {_EXPORT}"),
     ((b"<?xml",), f"this is XML, also where its name says .xls; {_EXPORT}"),
     ((b"from: ", b"received: ", b"return-path: ", b"mime-version: ", b"delivered-to: "), _MAIL),
 )
@@ -169,12 +168,17 @@ _SUFFIXES = {
 }
 
 
+_SYLK = re.compile(rb"ID;P[^\r\n]*[\r\n]+[A-Z]{1,2};[A-Z]")
+
+
 def what_it_is(given: Given) -> str | None:
     """Say what a file is that is no table; None for all others."""
     start = given.start
     for place, mark, what in _STARTS:
         if start[place : place + len(mark)] == mark:
             return what
+    if _SYLK.match(start):
+        return f"this is a sheet in SYLK; {_EXPORT}"
     text = start.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     found = next((what for words, what in _WORDS if text.startswith(words)), None)
     suffix = given.file.suffix.lower() if start else ""

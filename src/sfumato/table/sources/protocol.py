@@ -30,6 +30,7 @@ class CsvFormat:
     strip: bool = True  # whether blanks around a value are dropped
     header_line: int | None = None  # the line with the names, from 1; None looks for it in what others wrote
     footer_lines: int | None = None  # lines below the records that are left out; None asks about what looks like some
+    label_lines: int | None = None  # rows below the names that are left out; None looks for units, types and labels
     foreign: bool = False  # whether another program wrote it, so that its layout is looked at
 
     def __post_init__(self) -> None:
@@ -48,7 +49,11 @@ class CsvFormat:
         )
         problems.extend(
             f"{name} must be a whole number, {lowest} or above"
-            for name, value, lowest in (("header_line", self.header_line, 1), ("footer_lines", self.footer_lines, 0))
+            for name, value, lowest in (
+                ("header_line", self.header_line, 1),
+                ("footer_lines", self.footer_lines, 0),
+                ("label_lines", self.label_lines, 0),
+            )
             if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < lowest)
         )
         if self.columns is not None:
@@ -64,6 +69,11 @@ class CsvFormat:
         if not self.header and not self.columns:
             problems.append("a file without header needs columns, the names of its columns in order")
         raise_all(InputError, problems)
+
+    @property
+    def above_records(self) -> int:
+        """Rows before the first record: the names, and what is left out below them."""
+        return int(self.header) + (self.label_lines or 0)
 
     @property
     def given(self) -> frozenset[str]:
@@ -255,9 +265,10 @@ class Reading:
         first row, such as ``"B3:H500"``, ``"B3:H"`` (as far down as there is something) or ``"B3"``.
     codes
         Columns of an SPSS, Stata or SAS file that are read as codes, though the file has labels for them.
-    header_line, footer_lines
+    header_line, footer_lines, label_lines
         The line of a CSV file that names the columns, from 1, and how many lines below the records are left out, blank
-        ones not counted. None looks for titles above the names, and asks about what looks like a footer.
+        ones not counted; and how many rows below the names hold units, types or labels. None looks for titles above the
+        names and rows of units, and asks about what looks like a footer or labels.
     hidden
         What becomes of rows and columns that a workbook hides: ``"keep"`` or ``"drop"``; None asks.
 
@@ -290,6 +301,7 @@ class Reading:
     codes: Sequence[str] = ()
     header_line: int | None = None
     footer_lines: int | None = None
+    label_lines: int | None = None
     hidden: Literal["keep", "drop"] | None = None
 
     def __post_init__(self) -> None:
@@ -309,7 +321,10 @@ class Reading:
     def layout(self) -> CsvFormat:
         """Return the layout of a text file; columns in which blanks are dropped are no part of it."""
         everywhere = False if isinstance(self.strip, (list, tuple)) else self.strip
-        signs, lines = (self.separator, self.encoding, self.quote), (self.header_line, self.footer_lines)
+        signs, lines = (
+            (self.separator, self.encoding, self.quote),
+            (self.header_line, self.footer_lines, self.label_lines),
+        )
         return CsvFormat(*signs, self.header, self.columns, everywhere, *lines, foreign=True)
 
     def form(self) -> WrittenForm:

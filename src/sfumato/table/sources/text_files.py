@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
@@ -30,6 +30,7 @@ from sfumato.numbers import counted
 from sfumato.table.distinct import private_categorical
 from sfumato.table.sources.encodings import (
     candidates_of,
+    certain_encoding,
     is_utf8,
     refuse_twice,
     refuse_utf8,
@@ -38,9 +39,6 @@ from sfumato.table.sources.encodings import (
 )
 from sfumato.table.sources.protocol import CsvFormat, Family
 from sfumato.table.sources.text_layout import (
-    COUNT_QUESTION,
-    FIRST_SUM_QUESTION,
-    SUM_QUESTION,
     adds_up,
     apart_question,
     end_mark,
@@ -48,9 +46,14 @@ from sfumato.table.sources.text_layout import (
     first_lines,
     footer_question,
     is_a_line,
+    label_question,
+    label_rows,
     names_elsewhere,
+    notes_question,
     numbers_columns,
+    other_layout,
     rows_apart,
+    rows_of_notes,
     trim_lines,
     without_enclosing,
 )
@@ -76,6 +79,7 @@ class CsvFile:
 
     given: Path | bytes
     packing: str | None = None  # ``gzip``, ``zstd``, ``bz2``, ``xz`` or ``zip``; None: it is not packed
+    told: str | None = None  # the encoding that its letters told
 
     @cached_property
     def content(self) -> Path | bytes:
@@ -142,6 +146,8 @@ def open_csv(given: Path | bytes, layout: CsvFormat) -> CsvFile:
         if (wide := wide_encoding(start)) is None:
             if layout.foreign and encoding == _USUAL:
                 refuse_twice(start)
+            if layout.foreign and encoding == _USUAL and (told := _told_encoding(file)):
+                return told
             if start.startswith(2 * codecs.BOM_UTF8):
                 with file.open() as stream:
                     return CsvFile(re.sub(rb"\A(?:\xef\xbb\xbf)+", b"", stream.read()))
@@ -151,6 +157,26 @@ def open_csv(given: Path | bytes, layout: CsvFormat) -> CsvFile:
     refuse_wide(start, encoding)
     refuse_utf8(content, encoding)
     return CsvFile(_translated(content, encoding))
+
+
+_TELLING = 1 << 20
+"""Bytes at the beginning whose letters may tell the encoding."""
+
+
+def _told_encoding(file: CsvFile) -> CsvFile | None:
+    """Translate a file that is not UTF-8, if its letters tell one encoding for certain."""
+    with file.open() as stream:
+        begin = stream.read(_TELLING)
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(begin)
+        return None
+    except UnicodeDecodeError:
+        name = certain_encoding(begin)
+    content = file.content if isinstance(file.content, bytes) else file.content.read_bytes()
+    try:
+        return CsvFile(_translated(content, name), told=name) if name else None
+    except InputError:
+        return None
 
 
 def _start_of(given: Path | bytes) -> bytes:
@@ -194,9 +220,13 @@ class _Unpacked(io.RawIOBase):
         super().close()
 
 
+_EXPLAINS = re.compile(r"(?:^|/)(?:readme|licen[cs]e|copying|liesmich|lisezmoi)[^/]*$|\.(?:md|pdf|html?|docx?|rtf)$")
+
+
 def files_in(names: Iterable[str]) -> list[str]:
-    """Return the files of an archive but for folders and what a Macintosh puts beside."""
-    return [name for name in names if not name.endswith(("/", ".DS_Store")) and not name.startswith("__MACOSX/")]
+    """Return the files of an archive but for folders, what a Macintosh puts beside, and files that explain."""
+    files = [name for name in names if not name.endswith(("/", ".DS_Store")) and not name.startswith("__MACOSX/")]
+    return [name for name in files if len(files) == 1 or not _EXPLAINS.search(name.lower())]
 
 
 def _stream(packed: Path | bytes, packing: str) -> Any:
@@ -279,7 +309,7 @@ def read_rows(
     parts: list[list[pl.Series]] = [[pl.Series([], dtype=dtype)] for dtype in dtypes]
     lost = [] if dropped is None or not (layout.foreign and layout.strip) or width == 1 else dropped
     filled = _filled(_rows(file, layout), width, None if lost is not dropped else lost, layout.header)
-    rows = _checked(filled, faults, 1 if layout.header else 0)
+    rows = _checked(filled, faults, layout.above_records)
     while chunk := list(islice(rows, _CHUNK)):
         for index, dtype, column in zip(indices, dtypes, parts, strict=True):
             texts = [fields[index] for _, fields in chunk]
@@ -530,8 +560,6 @@ class CsvSource:
 
     def advice(self, wanted: Collection[str]) -> str | None:
         """Say what seems wrong with separator, header or encoding where the `wanted` columns cannot be read."""
-        if any("\ufffd" in name for name in self.names):
-            return f"the names of the columns cannot be read: the file {candidates_of(self.file.strange_bytes())}"
         found = len({*wanted} & {*self.names})
         return None if found == len({*wanted}) else names_elsewhere(self.file, self.layout, wanted, found, self.above)
 
@@ -617,7 +645,7 @@ class CsvSource:
             except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError):
                 return None
             counted_rows = counting.result()
-        height = (counted_rows or 0) - self.layout.header
+        height = (counted_rows or 0) - self.layout.above_records
         if counted_rows is None or frame.height < height:
             return None
         # Line ends after the last row appear as rows of nulls.
@@ -635,7 +663,7 @@ class CsvSource:
         return pl.read_csv(
             self.file.content,
             has_header=False,
-            skip_rows=int(self.layout.header),
+            skip_rows=self.layout.above_records,
             schema=types,
             columns=[_position(index) for index in sorted(indices)],
             separator=self.layout.separator,
@@ -651,6 +679,7 @@ def csv_source(given: Path | bytes, layout: CsvFormat) -> CsvSource:
     Raises ``InputError`` when the file has no rows, or when the number of given names differs from that of its columns.
     """
     file = open_csv(given, layout)
+    told = file.told
     if layout.foreign and without_enclosing(first_lines(file)):
         with file.open() as stream:
             content = stream.read()
@@ -659,6 +688,8 @@ def csv_source(given: Path | bytes, layout: CsvFormat) -> CsvSource:
     layout, remarks = found.format, [*found.remarks]
     if layout.foreign and is_utf8(layout.encoding) and (wide := wide_encoding(_start_of(given))) is not None:
         remarks.append(f"The file is written in {wide}.")
+    if told:
+        remarks.append(f"By its letters the file is written in {told} (--set source.encoding={told}).")
     if layout.foreign and (mark := end_mark(first_lines(file), layout.separator)):
         with file.open() as stream:
             file = CsvFile(re.sub(rb"(?m)%s(?=\r?$)" % re.escape(mark.encode()), b"", stream.read()))
@@ -669,6 +700,14 @@ def csv_source(given: Path | bytes, layout: CsvFormat) -> CsvSource:
     fields = first_row(file, layout)
     if not any(field.strip() for field in fields):
         raise InputError("the file is empty; it needs a row of column names and records")
+    rows, is_certain = (
+        label_rows(first_lines(file), layout) if layout.foreign and layout.label_lines is None else (0, False)
+    )
+    if rows and is_certain:
+        layout = replace(layout, label_lines=rows)
+        remarks.append(
+            f"Below the names {counted(rows, 'row')} of units or types {'was' if rows == 1 else 'were'} left out."
+        )
     questions = tuple(_questions(file, layout, len(fields))) if layout.foreign else ()
     if layout.columns is not None:
         if len(layout.columns) != len(fields):
@@ -678,7 +717,11 @@ def csv_source(given: Path | bytes, layout: CsvFormat) -> CsvSource:
             )
         named, every = tuple(layout.columns), tuple(range(len(fields)))
         return CsvSource(file, layout, len(fields), named, every, (), remarks, questions, found.above)
+    if layout.foreign and len(fields) == 1 and (other := other_layout(first_lines(file))):
+        raise InputError(other)
     names = [*([""] if found.numbered else []), *(_name(field) for field in fields)]
+    if layout.foreign and (where := file.strange_bytes() if any("\ufffd" in name for name in names) else b""):
+        raise InputError(f"the names of the columns cannot be read: the file {candidates_of(where)}")
     if layout.foreign and (blank := sum(field.strip(_BLANKS) != field and bool(field.strip()) for field in fields)):
         remarks.append(f"Blanks around {counted(blank, 'name')} of columns were left out.")
     places = tuple(place for place, name in enumerate(names) if name)
@@ -702,19 +745,22 @@ _FEWEST_BELOW = 4
 
 
 def _questions(file: CsvFile, layout: CsvFormat, width: int) -> Iterator[str]:
-    """Ask about rows that seem to be no records: below a blank line, a sum, or the numbers of the columns."""
-    if numbers_columns(first_lines(file), layout):
-        yield COUNT_QUESTION
-    head = first_lines(file) if layout.header else []
-    if len(head) > _FEWEST_BELOW and adds_up(_fields_of(head[:2], layout), head[2:]):
-        yield FIRST_SUM_QUESTION
+    """Ask about rows that seem to be no records: below the names, or at the end."""
+    head = first_lines(file)
+    if layout.header and layout.label_lines is None:
+        if numbers_columns(head, layout):
+            yield label_question("count")
+        elif len(head) > _FEWEST_BELOW and adds_up(_fields_of(head[:2], layout), head[2:]):
+            yield label_question("sum")
+        elif rows := label_rows(head, layout)[0]:
+            yield label_question("labels", rows)
     if layout.footer_lines is not None or width < 2:
         return
     lines = _last_lines(file)
     if apart := rows_apart(lines):
         yield apart_question(apart)
-    elif adds_up(_fields_of(lines, layout), [*lines[:-1], *first_lines(file)[: -len(lines) or None]]):
-        yield SUM_QUESTION
+    elif rows := rows_of_notes(lines, layout, width, head[: -len(lines) or None] if file.packing is None else []):
+        yield notes_question(rows)
 
 
 def _last_lines(file: CsvFile) -> list[str]:

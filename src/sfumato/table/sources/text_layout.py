@@ -12,6 +12,7 @@ from typing import Protocol, TextIO
 
 from sfumato.numbers import counted
 from sfumato.table.sources.protocol import CsvFormat
+from sfumato.table.written_forms import UNITS
 
 SEPARATORS = {",": "','", ";": "';'", "\t": "tab", "|": "'|'"}
 _RARE = ("^", "~", "\x01", "\x1f", ":")
@@ -115,7 +116,12 @@ def find_layout(file: Text, said: CsvFormat) -> Layout:
         return Layout(said, above)
     best = max(tried, key=lambda rows: rows.share)
     if not best.share and written is None:
-        rare = [rows for each in _RARE if (rows := _parted(lines[above:], each, said.quote)) and rows.share == 1]
+        parted = [_parted(lines[above:], each, said.quote) for each in _RARE]
+        # Names before values repeat, as those of a column seldom do.
+        rare = [
+            rows for rows in parted
+            if rows and rows.share == 1 and 3 * len({row[0] for row in rows.fields}) > len(rows.fields)
+        ]  # fmt: skip
         # Blanks part only what R wrote: each name between quotes of its own.
         if lines[above : above + 1] and _QUOTED_NAMES.fullmatch(lines[above]):
             rare += filter(None, [_parted(lines[above:], " ", said.quote)])
@@ -225,8 +231,99 @@ def apart_question(rows: int) -> str:
     )
 
 
-FIRST_SUM_QUESTION = "the row below the names seems to add up the others, and would count as a person; delete it"
-COUNT_QUESTION = "the first row below the names numbers the columns, and would count as a person; delete it"
+LABEL_QUESTIONS = {
+    "sum": "the row below the names seems to add up the others, and would count as a person",
+    "count": "the first row below the names numbers the columns, and would count as a person",
+    "labels": "below the names {} to hold labels, units or types, and no record",
+}
+"""What is asked about rows below the names."""
+
+
+def label_question(what: str, rows: int = 1) -> str:
+    """Ask about rows below the names that seem to be no records."""
+    how = f"{counted(rows, 'row')} {'seems' if rows == 1 else 'seem'}"
+    return (
+        f"{LABEL_QUESTIONS[what].format(how)}; leave {'it' if rows == 1 else 'them'} out: "
+        f"--set source.label-lines={rows}, or keep {'it' if rows == 1 else 'them'}: --set source.label-lines=0"
+    )
+
+
+_TYPES = frozenset(
+    """string str text char varchar character int integer long bigint float double real decimal numeric number num
+    date datetime timestamp time bool boolean factor category categorical nominal ordinal scale id uuid object
+    years year yrs months month weeks days hours minutes seconds jahre monate tage stunden ans mois jours % - – --
+    count n score index unit units einheit type""".split()  # noqa: SIM905
+)
+"""What stands in rows of units and types, beside units."""
+_MOST_LABELS, _FEWEST_RECORDS, _NEARLY_ALL = 3, 5, 0.8
+
+
+def label_rows(lines: Sequence[str], layout: CsvFormat) -> tuple[int, bool]:
+    """Count the rows below the names that are units, types or labels, and say whether that is certain.
+
+    All their cells are texts where records have numbers, or nothing; certain are units and types alone.
+    """
+    rows = _parted(lines, layout.separator, layout.quote)
+    if rows is None or not layout.header or rows.width < 2:
+        return 0, False
+    found, below = 0, [row for row in rows.fields[1:] if len(row) == rows.width]
+    for place in range(min(_MOST_LABELS, len(below) - _FEWEST_RECORDS)):
+        found += found == place and _is_of_labels(below[place], below[place + 1 :])
+    cells = [cell for row in below[:found] for cell in row if cell]
+    return found, bool(cells) and all(map(_is_unit, cells))
+
+
+def _is_unit(cell: str) -> bool:
+    plain = cell.casefold().strip("()[] ")
+    return plain in UNITS or plain in _TYPES
+
+
+def _is_of_labels(row: Sequence[str], records: Sequence[Sequence[str]]) -> bool:
+    told, texts = list[tuple[str, list[str]]](), list[tuple[str, list[str]]]()
+    for cell, column in zip(row, zip(*records, strict=True), strict=True):
+        others = [other for other in column if other]
+        is_number = len(others) >= _FEWEST_RECORDS and sum(map(_is_number, others)) > _NEARLY_ALL * len(others)
+        (told if is_number else texts).append((cell, others))
+    said = [cell for cell, _ in told if cell]
+    if not said or any(map(_is_number, said)) or 2 * len(said) < len(told):
+        return False
+    # A text beside numbers may as well be missing: one alone, or one for all, has to be a unit, a type or a sentence.
+    if len({*said}) == 1 and not _is_unit(said[0]) and " " not in said[0]:
+        return False
+    return all(cell not in others for cell, others in texts if cell)
+
+
+def _is_number(cell: str) -> bool:
+    return _NUMBER.match(cell) is not None
+
+
+_MOST_NOTES = 9
+
+
+def rows_of_notes(lines: Sequence[str], layout: CsvFormat, width: int, head: Sequence[str]) -> int:
+    """Count the rows at the end of a file that are notes, of one text alone, or that add up the others."""
+    found, rows = 0, [next(_reader_of(line, layout), []) for line in lines]
+    others = [*lines, *head]
+    alone = any(_is_note(next(_reader_of(line, layout), []), width) for line in head[1:_FEWEST_RECORDS])
+    for place in range(len(rows) - 1, 0, -1):
+        above = [*lines[:place], *head]
+        if not (adds_up(rows[place], above) or (_is_note(rows[place], width) and not alone)):
+            break
+        found += 1
+    return found if found <= _MOST_NOTES and found < len(others) - 1 else 0
+
+
+def _is_note(row: Sequence[str], width: int) -> bool:
+    filled = [cell for cell in row if cell.strip()]
+    is_apart = len(row) > 2 or len(row) < width
+    return len(filled) == 1 and is_apart and bool(_NOTE.search(filled[0].strip()))
+
+
+_NOTE = re.compile(r"^[^\W\d_][^:]*[:\s].*[^\W\d_]{2}|^[*†¹²³\[(]+ ?\S.* |^[#©]")
+
+
+def _reader_of(line: str, layout: CsvFormat) -> Iterator[list[str]]:
+    return csv.reader([line], delimiter=layout.separator, quotechar=layout.quote or '"')
 
 
 def numbers_columns(lines: Sequence[str], layout: CsvFormat) -> bool:
@@ -248,10 +345,40 @@ def footer_question(rows: int, width: int, number: int) -> str:
     )
 
 
-SUM_QUESTION = (
-    "the last row seems to add up the others, and would count as a person; leave it out: --set source.footer-lines=1, "
-    "or keep it: --set source.footer-lines=0"
+def notes_question(rows: int) -> str:
+    """Ask about rows at the end of a file that are notes, or add up the others."""
+    seem, who, them = ("row seems", "a person", "it") if rows == 1 else (f"{rows} rows seem", "people", "them")
+    return (
+        f"the last {seem} to add up the others, or to be a note, and would count as {who}; leave {them} out: "
+        f"--set source.footer-lines={rows}, or keep {them}: --set source.footer-lines=0"
+    )
+
+
+_PARTED_BY_BLANKS = (
+    "the columns are parted by blanks, as those of one width are; write the table again with a separator, such as a tab"
 )
+_ASIDE = re.compile(r"\S {2,}\S")
+_SIGN = re.compile(r"[^\w\s\"'.,;|()\[\]{}<>%$€#&@?!*+=/\-]+")
+_SAID_BY_NAME = re.compile(r"([^:]{1,40}): ")
+
+
+def other_layout(lines: Sequence[str]) -> str | None:
+    """Say how a text of a single column is laid out, where that is no table with a separator; None for all others."""
+    shown = [line for line in lines if line.strip()]
+    if len(shown) < _FEWEST_RECORDS:
+        return None
+    most = _NEARLY_ALL * len(shown)
+    said = [match[1] for match in map(_SAID_BY_NAME.match, shown) if match]
+    if len(said) >= most and 3 * len({*said}) <= len(said):
+        return "each line holds a name and a value; write the table again with a row for each person"
+    for mark in _SIGN.findall(shown[0]):
+        if sum(line.count(mark) == shown[0].count(mark) for line in shown) >= most:
+            sign = mark.encode(errors="surrogateescape").decode(
+                "cp1252" if not mark.isprintable() else "utf-8", "replace"
+            )
+            return f"the columns are parted by {sign!r}; write the file again with a separator such as a comma"
+    aside = sum(len(_ASIDE.findall(line)) >= len(_ASIDE.findall(shown[0])) - 1 > 0 for line in shown)
+    return _PARTED_BY_BLANKS if aside >= most else None
 
 
 def names_elsewhere(
@@ -286,10 +413,7 @@ def names_elsewhere(
         if len(fields) == 1 and (mark := _unusual(line, names)) is not None:
             return f"the columns are parted by {mark!r}; write the file again with a separator such as a comma"
         if len(line.split()) > 1 and _holds(line.split(), names, found):
-            return (
-                "the columns are parted by blanks, as those of one width are; write the table again with a separator, "
-                "such as a tab"
-            )
+            return _PARTED_BY_BLANKS
     return None
 
 
