@@ -547,11 +547,9 @@ def result_content(result: AttackResult) -> dict[str, Any]:
     """Write one result, with what the page asks of it."""
     found = result.to_dict()
     first = next(_looks(found.get("curve")), None) if not result.success.people else None
-    among = " among the surest" if first is not None and result.succeeds else ""
     return {
         **found,
         **(_PREDICATES if result.attack == "singling-out" else {}),
-        "headline": f"{found['headline']}{among}",
         "guessing": found["success"]["baseline"] if first is None else first["inside"]["baseline"],
         "others": _others(found.get("control") if first is None else first.get("control")),
         "is_allowed": bool(result.is_allowed),

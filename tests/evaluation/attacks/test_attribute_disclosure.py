@@ -49,11 +49,11 @@ class TestWhereItMustWork:
         assert all(look.control is not None for look in nearly.curve.looks)
 
     def test_the_usual_disease_told_for_certain_is_more_than_a_guess(self) -> None:
-        """By guessing flu, somebody is right about these two, and certain about nobody."""
+        """Three of five have the flu: who guesses does not know which two of them are sure."""
         frame = pl.DataFrame({"age": [30, 30, 40, 40, 40], "disease": ["flu", "flu", "cold", "cough", "flu"]})
         table = read_table(frame, sf.Schema(quasi_identifying=["age"], sensitive=["disease"]))
         (result,) = Homogeneity().play(Target(PublishedTable(frame, ("age",), ("disease",)), table))
-        assert (result.success.successes, result.success.people, result.success.baseline) == (2, 2, 1)
+        assert (result.success.successes, result.success.people, result.success.baseline) == (2, 2, 0.6)
         assert result.certainty == Certainty(2)
         assert result.succeeds
         assert "certain: 2, about whom one answer is left; guessing leaves several" in str(result)
@@ -149,6 +149,16 @@ class TestBackgroundKnowledge:
         assert result.success.share == result.success.baseline == 1
         assert result.certainty == Certainty(0)
         assert result.verdict == "no better"
+
+    def test_guessing_does_not_know_of_whom_one_value_is_left(self) -> None:
+        """Who excludes c has b in the first class; who guesses, there and in the other, is right about 40 of 50."""
+        target = one_class_tables([["b", "b", "c"] * 10, ["a", "a", "b", "c"] * 10])
+        (result,) = BackgroundKnowledge().play(target)
+        assert (result.success.successes, result.success.people) == (20, 20)
+        assert result.success.baseline == pytest.approx(40 / 50)
+        assert result.curve is not None
+        assert result.curve.looks[-1].inside.baseline == result.success.baseline
+        assert result.headline == "succeeds"
 
     def test_random_values_help_less_than_the_worst(self) -> None:
         target = one_class_tables([["a", "b"], ["c", "d"], ["e", "f"], ["g", "h"]] * 20)
@@ -260,9 +270,8 @@ class TestSimilarity:
         assert (salary.success.successes, salary.success.people) == (12, 12)
         assert (disease.success.successes, disease.success.people) == (12, 12)
         assert salary.succeeds
-        # Five of nine diseases are of the stomach: whoever guesses says so of everybody, and is right about these, but
-        # certain of nobody.
-        assert disease.success.baseline == 1
+        # Five of nine diseases are of the stomach: whoever guesses says so of everybody, and is certain of nobody.
+        assert disease.success.baseline == pytest.approx(5 / 9)
         assert disease.certainty == Certainty(12)
         assert disease.succeeds
         # Whoever knows that all salaries lie in the range is told nothing.

@@ -7,7 +7,7 @@ enough. They are scored on these people, and so is the best possible guess witho
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, ClassVar, Literal
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sfumato.errors import PolicyError, SfumatoError
 from sfumato.evaluation.attacks.posterior import TELLING, OwnValues, Posterior, posteriors_of_people, sensitive_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
-from sfumato.evaluation.attacks.verdicts import SURE, BeliefCurve, Beliefs, Certainty, allowed_guess, draw_curve
+from sfumato.evaluation.attacks.verdicts import SURE, Beliefs, Certainty, allowed_guess, draw_curve
 from sfumato.hierarchy.tree import HierarchySpecification
 from sfumato.options import Checked, Limit, Share
 from sfumato.rates import Rate
@@ -76,13 +76,7 @@ class Homogeneity(Checked):
         )
 
     def _claims(self, known: Posterior, own: OwnValues) -> _Claims:
-        truth = known.codes_of(own.column)
-        likeliest = known.shares.argmax(axis=1)
-        made = known.shares.max(axis=1) >= self.threshold - SURE
-        usual = np.full(own.people, known.prior.argmax())
-        several = np.full(own.people, known.prior.max() < 1 - SURE) if self.threshold == 1 else None
-        belief = known.shares.max(axis=1)
-        return _Claims(made, own.right(truth, likeliest), own.right(truth, usual), several=several, belief=belief)
+        return _likeliest(known, own, known.codes_of(own.column), known.shares, known.prior, self.threshold)
 
 
 @dataclass(frozen=True)
@@ -146,11 +140,12 @@ class BackgroundKnowledge(Checked):
         left = known.without(asked)
         total = left.sum(axis=1) if known.groups is None else (left.sum(axis=1) > 0).astype(np.float64)
         made = tried & (total > 0) & (left.max(axis=1) >= (self.threshold - SURE) * total)
-        usual = np.where(asked, -1.0, known.prior).argmax(axis=1)
-        several = ((known.prior > 0) & ~asked).sum(axis=1) > 1 if self.threshold == 1 else None
+        prior = np.where(asked, 0.0, known.prior)
+        several = (prior > 0).sum(axis=1) > 1 if self.threshold == 1 else None
         belief = np.where(tried, left.max(axis=1) / np.where(total > 0, total, 1.0), _UNTRIED)
-        right, guessed = own.right(truth, left.argmax(axis=1)), own.right(truth, usual)
-        return _Claims(made, right, guessed, several=several, belief=belief)
+        right, guessed = own.right(truth, left.argmax(axis=1)), own.right(truth, prior.argmax(axis=1))
+        chance = _chance(known, prior.max(axis=1) / np.maximum(prior.sum(axis=1), SURE))
+        return _Claims(made, right, chance, guessed, several=several, belief=belief)
 
     def _asked(self, generator: np.random.Generator, known: Posterior) -> NDArray[np.bool_]:
         """Choose the values that the attacker asks about for each person, bool (people, values)."""
@@ -219,9 +214,8 @@ class Skewness(Checked):
         highest = gains.max(axis=1)
         apart = np.abs(known.rows - known.prior).sum(axis=1)[known.candidates > 0] / 2
         figures = {"highest_gain": float(highest.max()), "farthest_from_the_whole": float(apart.max(initial=0.0))}
-        return _Claims(
-            highest >= self.gain - SURE, own.right(truth, claimed), usual[np.arange(len(claimed)), claimed], figures
-        )
+        chance = usual[np.arange(len(claimed)), claimed]
+        return _Claims(highest >= self.gain - SURE, own.right(truth, claimed), chance, highest=figures)
 
 
 @dataclass(frozen=True)
@@ -308,10 +302,22 @@ def _in_one_node(nodes: dict[str | None, str], known: Posterior, own: OwnValues)
     truth = np.array([numbers[nodes[text]] if text in nodes else missing for text in text_of(own.column).to_list()])
     shares = known.summed(node_of, missing + 1)
     prior = np.array([known.prior[node_of == node].sum() for node in range(missing + 1)])
-    made = shares.max(axis=1) >= 1 - SURE
-    usual = np.full(own.people, prior.argmax())
-    several = np.full(own.people, prior.max() < 1 - SURE)
-    return _Claims(made, own.right(truth, shares.argmax(axis=1)), own.right(truth, usual), several=several)
+    return replace(_likeliest(known, own, truth, shares, prior, 1.0), belief=None)
+
+
+def _likeliest(
+    known: Posterior,
+    own: OwnValues,
+    truth: NDArray[np.int64],
+    shares: NDArray[np.float64],
+    prior: NDArray[np.float64],
+    threshold: float,
+) -> _Claims:
+    """Claim what is likeliest among those who fit from a threshold on; `prior` is of the whole release."""
+    belief = shares.max(axis=1)
+    several = np.full(own.people, prior.max() < 1 - SURE) if threshold == 1 else None
+    right, guessed = (own.right(truth, one) for one in (shares.argmax(axis=1), np.full(own.people, prior.argmax())))
+    return _Claims(belief >= threshold - SURE, right, _chance(known, prior.max()), guessed, several, belief)
 
 
 def _in_one_range(width: float, known: Posterior, own: OwnValues) -> _Claims:
@@ -326,11 +332,18 @@ def _in_one_range(width: float, known: Posterior, own: OwnValues) -> _Claims:
     made, low, high = _narrowest(known, numbers)
     made &= high - low <= narrow + SURE
     right = own.any((low[own.person] <= truth) & (truth <= high[own.person]))
-    start = _densest(numbers, known.prior, narrow)
+    start, share = _densest(numbers, known.prior, narrow)
     # A missing value is in no range; without one, the whole release may be a narrow range itself.
     spread = np.ptp(published) if np.isfinite(published).all() else np.inf
     several = np.full(own.people, spread > narrow + SURE)
-    return _Claims(made, right, own.any((start <= truth) & (truth <= start + narrow + SURE)), several=several)
+    guessed = own.any((start <= truth) & (truth <= start + narrow + SURE))
+    return _Claims(made, right, _chance(known, share), guessed, several=several)
+
+
+def _chance(known: Posterior, share: float | NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the chance that any of each person's records has what has this share of the release; float64 (m,)."""
+    records = np.ones(len(known.shares)) if known.groups is None else known.groups.known
+    return np.asarray(1 - (1 - share) ** records, dtype=np.float64)
 
 
 def _narrowest(
@@ -349,13 +362,14 @@ def _narrowest(
     return found[best], low[best], high[best]
 
 
-def _densest(numbers: NDArray[np.float64], prior: NDArray[np.float64], width: float) -> float:
-    """Return the start of the window that holds most of the whole release."""
+def _densest(numbers: NDArray[np.float64], prior: NDArray[np.float64], width: float) -> tuple[float, float]:
+    """Return the start of the window that holds most of the whole release, and how much."""
     order = np.argsort(numbers)
     order = order[np.isfinite(numbers[order])]
     ends = np.searchsorted(numbers[order], numbers[order] + width + SURE, side="right")
     sums = np.concatenate([[0], np.cumsum(prior[order])])
-    return float(numbers[order][(sums[ends] - sums[:-1]).argmax()])
+    held = sums[ends] - sums[:-1]
+    return float(numbers[order][held.argmax()]), min(1.0, float(held.max()))
 
 
 def _numbers(texts: pl.Series, dtype: pl.DataType) -> NDArray[np.float64]:
@@ -373,56 +387,53 @@ def _measured(column: pl.Series) -> NDArray[np.float64]:
 class _Claims:
     """Claims about m people.
 
-    `made`: bool (m,): whether the attacker claims anything about a person. `right`: float64 (m,): chance that the claim
-    is right; 0 or 1 for one claim. `guessed`: float64 (m,): chance that a claim of the same kind is right if it is the
-    best one without the release. `highest`: Further figures; the highest over all people counts. `several`: bool (m,):
-    whether guessing leaves several answers, of claims that leave no doubt; None if a claim may be wrong. `belief`:
-    float64 (m,): chance that the attacker gives to what would be claimed of each person; None if people are not ranked
-    by it.
+    `made`: whether anything is claimed about a person. `right`: chance that the claim is right. `chance`: that the best
+    one by the whole release is right. `guessed`: 1 for whom that one is right, else 0; None if it hangs on the claim.
+    `several`: whether guessing leaves several answers, of claims that leave no doubt; None if a claim may be wrong.
+    `belief`: chance that the attacker gives to what would be claimed; None if people are not ranked by it. Each (m,).
+    `highest`: Further figures; the highest over all people counts.
     """
 
     made: NDArray[np.bool_]
     right: NDArray[np.float64]
-    guessed: NDArray[np.float64]
-    highest: Mapping[str, float] = field(default_factory=dict)
+    chance: NDArray[np.float64]
+    guessed: NDArray[np.float64] | None = None
     several: NDArray[np.bool_] | None = None
     belief: NDArray[np.float64] | None = None
+    highest: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def certainty(self) -> Certainty | None:
         """Count the claims that leave no doubt; None if others are made."""
         return None if self.several is None else Certainty.of(self.made, self.right, self.several)
 
-    def rate(self) -> Rate:
-        """Score the claims that were made."""
-        made = int(self.made.sum())
-        baseline = float(self.guessed[self.made].mean()) if made else float(self.guessed.mean())
-        return Rate(float(self.right[self.made].sum()), made, baseline)
+    @property
+    def tried(self) -> NDArray[np.bool_]:
+        """Tell of whom the attacker does not know the value without the release."""
+        return np.ones_like(self.made) if self.belief is None else self.belief > _UNTRIED
 
-    def ranked(self) -> tuple[Beliefs, float]:
-        """Return the beliefs about everybody who was tried, and for how many of them the best guess is right."""
-        assert self.belief is not None
-        tried = self.belief > _UNTRIED
-        guessing = float(self.guessed[tried].mean()) if tried.any() else 0.0
-        return Beliefs(self.belief[tried], self.right[tried]), guessing
+    def rate(self) -> Rate:
+        """Score the claims that were made, beside what guessing knows of these people, or does for everybody."""
+        # Of whom claims are made hangs on the release: how often guessing is right about these is no merit of guessing.
+        chance = self.chance[self.made if self.made.any() else self.tried].mean()
+        return Rate(float(self.right[self.made].sum()), int(self.made.sum()), max(float(chance), self.guessing))
+
+    @property
+    def guessing(self) -> float:
+        """Return for how many of those who were tried the best guess is right."""
+        return 0.0 if self.guessed is None or not self.tried.any() else float(self.guessed[self.tried].mean())
+
+    def ranked(self) -> Beliefs | None:
+        """Return the beliefs about everybody who was tried."""
+        of = self.tried
+        return None if self.belief is None else Beliefs(self.belief[of], self.right[of], self.chance[of])
 
     @classmethod
     def joined(cls, parts: Sequence[_Claims]) -> _Claims:
         """Put the claims about all people together."""
-        made, right, guessed = (
-            np.concatenate([getattr(part, name) for part in parts]) for name in ("made", "right", "guessed")
-        )
         highest = {name: max(part.highest[name] for part in parts) for name in parts[0].highest}
-        several = [part.several for part in parts if part.several is not None]
-        belief = [part.belief for part in parts if part.belief is not None]
-        return cls(
-            made,
-            right,
-            guessed,
-            highest,
-            np.concatenate(several) if several else None,
-            np.concatenate(belief) if belief else None,
-        )
+        columns = [[getattr(part, name) for part in parts] for name in cls.__dataclass_fields__ if name != "highest"]
+        return cls(*(None if found[0] is None else np.concatenate(found) for found in columns), highest)  # type: ignore[arg-type, call-arg]
 
 
 _Claim = Callable[[Posterior, OwnValues], _Claims]
@@ -453,8 +464,10 @@ def _result_of(
     inside = claimed(target, target.original, sensitive, claim)
     outside = None if target.control is None else claimed(target, target.control, sensitive, claim)
     figures = {"claimed": float(inside.made.mean()), **inside.highest}
-    if outside is not None:
-        figures["claimed_of_control"] = float(outside.made.mean())
+    figures |= {} if outside is None else {"claimed_of_control": float(outside.made.mean())}
+    people, others = inside.ranked(), None if outside is None else outside.ranked()
+    guessing = inside.guessing, 0.0 if outside is None else outside.guessing
+    curve = None if people is None else draw_curve(people, others, None, guessing=guessing, bound=bound, claims=True)
     return AttackResult(
         attack,
         knows,
@@ -466,13 +479,5 @@ def _result_of(
         helps,
         allowed=bound,
         certainty=inside.certainty,
-        curve=_curve(inside, outside, bound),
+        curve=curve,
     )
-
-
-def _curve(inside: _Claims, outside: _Claims | None, bound: float | None) -> BeliefCurve | None:
-    """Rank people by what is believed of them."""
-    if inside.belief is None:
-        return None
-    (people, guessing), (others, of_others) = inside.ranked(), (None, 0.0) if outside is None else outside.ranked()
-    return draw_curve(people, others, None, guessing=(guessing, of_others), bound=bound, claims=True)

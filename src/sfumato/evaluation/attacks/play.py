@@ -391,7 +391,7 @@ def attack(
     >>> table = sf.read_table(people, sf.Schema(quasi_identifying=["age"], sensitive=["disease"]))
     >>> release = sf.anonymize(table, sf.KAnonymity(2))
     >>> print(sf.attack(release, table, attacks="homogeneity")["homogeneity"][0].success)
-    2 of 2, 100.0 % (34.2 to 100.0 %, by guessing 100 %)
+    2 of 2, 100.0 % (34.2 to 100.0 %, by guessing 50 %)
     """
     errors: list[SfumatoError] = []
     if within is not None and not (isinstance(within, int | float) and within > 0):

@@ -9,17 +9,15 @@ from typing import Any, ClassVar, Literal, Protocol, TypeVar, cast, runtime_chec
 import polars as pl
 
 from sfumato.evaluation.attacks.verdicts import (
-    AS_OTHERS,
-    IN_WORDS,
     BeliefCurve,
     Certainty,
     Verdict,
     curve_verdict,
     exceeds_promise,
-    is_above_guessing,
     judging_curve,
     needed_in_words,
     people_to_decide,
+    verdict_in_words,
 )
 from sfumato.progress import Progress, silent
 from sfumato.published import Published
@@ -160,9 +158,8 @@ class AttackResult:
     def verdict(self) -> Verdict:
         """Say what the figures say, see :func:`~sfumato.evaluation.attacks.verdicts.curve_verdict`.
 
-        *Certainty* that was never wrong is a fact about the people in the data, all of whom were tried: it succeeds if
-        anybody is told beyond what guessing is certain of. If nobody is, beliefs decide where there are any.
-        ``"undecided"`` if the attack was not played.
+        *Certainty* that was never wrong is a fact about the people in the data: it succeeds if anybody is told beyond
+        what guessing is certain of. Else beliefs decide, if any. ``"undecided"`` if the attack was not played.
         """
         if self.unplayed is not None:
             return "undecided"
@@ -172,9 +169,9 @@ class AttackResult:
 
     @property
     def headline(self) -> str:
-        """Write the verdict in words, which say if others show as much where guessing does not."""
-        shown = self.verdict == "no better" and is_above_guessing(self.judging)
-        return AS_OTHERS if shown else IN_WORDS[self.verdict]
+        """Write the verdict in words: if the surest alone decide, and if others show as much where guessing fails."""
+        is_certain = self.certainty is not None and self.certainty.holds and self.certainty.told > 0
+        return verdict_in_words(self.verdict, self.judging, is_certain=is_certain)
 
     @property
     def succeeds(self) -> bool:

@@ -25,10 +25,6 @@ IN_WORDS: dict[Verdict, str] = {
 }
 
 
-AS_OTHERS = "tells no more than people outside do"
-"""In words where more than guessing is reached, and people outside show as much."""
-
-
 RELEVANT = 0.05
 """Share of the people from which on an excess over guessing matters: "no better" excludes so much."""
 
@@ -341,9 +337,14 @@ def curve_verdict(curve: BeliefCurve) -> Verdict:
     return "no better" if all(_excluded(look, curve.people, tail) for look in curve.looks) else "undecided"
 
 
-def is_above_guessing(curve: BeliefCurve) -> bool:
-    """Tell whether at some look the low end of the interval, corrected for the number of looks, is above guessing."""
-    return any(interval_ends(look.inside, _tail(curve))[0] > look.inside.baseline for look in curve.looks)
+def verdict_in_words(verdict: Verdict, curve: BeliefCurve, *, is_certain: bool = False) -> str:
+    """Say if the surest alone decide, and if more than guessing is reached, and people outside show as much."""
+    tail, everybody = _tail(curve), [look for look in curve.looks if look.share == 1][-1:]
+    lows = (interval_ends(look.inside, tail)[0] - look.inside.baseline for look in curve.looks)
+    if verdict == "no better" and any(low > 0 for low in lows):
+        return "tells no more than people outside do"
+    among = not is_certain and not any(_exceeds(look, look.inside.baseline, tail) for look in everybody)
+    return "succeeds among the surest" if verdict == "succeeds" and among else IN_WORDS[verdict]
 
 
 def exceeds_promise(curve: BeliefCurve, allowed: float) -> bool:
