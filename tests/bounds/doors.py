@@ -20,9 +20,8 @@ from golden.runs import BLOCKS
 from guarantees.combinations import PARAMETERS, choices
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.anonymizers.clustering.distinct import HeightDistance, WeightedHierarchyDistance, collapse_records
-from sfumato.anonymizers.clustering.greedy import distances_to_class
-from sfumato.anonymizers.clustering.kaca import class_distance
-from sfumato.anonymizers.clustering.sbc import value_distances
+from sfumato.anonymizers.clustering.greedy import _INTERVALS
+from sfumato.anonymizers.clustering.sbc import similarity_table
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.classes.partition import group_records
 from sfumato.evaluation.attacks import ATTACKS
@@ -30,6 +29,9 @@ from sfumato.evaluation.attacks.definetti import DeFinetti
 from sfumato.evaluation.attacks.linking_attack import linking_attack
 from sfumato.evaluation.risk.adversaries import individual_risk
 from sfumato.kernels.boxes import value_sets
+from sfumato.kernels.clustering.caat import gaps_to_class
+from sfumato.kernels.clustering.kaca import box_distances
+from sfumato.kernels.clustering.similarity import distances_from
 from sfumato.models import MODELS
 from sfumato.models.protocol import Outcome
 from sfumato.progress import silent
@@ -644,12 +646,14 @@ def measured_apart(draw: random.Random, frame: pl.DataFrame) -> object:
         list(label_blocks.blocks(1))
     alike = np.array([draw.choice((1, 2, 3, 70, 5000)) for _ in range(9)], dtype=np.float64)
     individual_risk(alike, alike * draw.choice((1.0, 1.0 + 1e-12, 3.0, 1e6)))
-    value_distances(table, int(some[0]), 2, chain=draw.choice(("previous", "all")))
+    laid = similarity_table(table, np.arange(table.height), 2, chain=draw.choice(("previous", "all")), seed=0)
+    distances_from(int(laid.tree.record_at[0]), laid.tree, laid.measure, laid.chain)
     heights = collapse_records(start, HeightDistance())
     others, members = some % len(heights.codes), some[:2] % len(heights.codes)
-    distances_to_class(heights, others, members, draw.choice(("widen", "midpoint", "nearest", "mean")))
+    gaps_to_class(heights.codes, members, others, draw.choice(list(_INTERVALS.values())), heights.loss)
     weighted = collapse_records(start, WeightedHierarchyDistance(1.0))
-    return class_distance(weighted, some[:1] % len(weighted.codes), some % len(weighted.codes))
+    places = some % len(weighted.codes)
+    return box_distances(weighted.codes, places[:1], places, weighted.loss)
 
 
 def private(draw: random.Random, frame: pl.DataFrame) -> object:

@@ -35,7 +35,7 @@ def run(*words: object) -> tuple[int, str, str]:
 def test_anonymize_and_verify_with_and_without_the_audit_file(table, tmp_path):
     code, out, err = run("anonymize", table, *ROLES, "--out", tmp_path / "out")
     assert code == 0
-    assert "out.audit.json to yourself" in " ".join(out.split())
+    assert "out.audit.json is private" in " ".join(out.split())
     assert err == ""
     for path in (tmp_path / "out").iterdir():
         assert MARK not in path.read_text()
@@ -43,10 +43,11 @@ def test_anonymize_and_verify_with_and_without_the_audit_file(table, tmp_path):
     code, out, _ = run("verify", tmp_path / "out")
     assert code == 0
     assert "attested, not recountable from the release" in " ".join(out.split())
-    assert "holds: k-anonymity" not in out
+    assert "✓ k-anonymity" not in out
+    assert "– k-anonymity" in out
     code, out, _ = run("verify", tmp_path / "out", "--audit", tmp_path / "out.audit.json")
     assert code == 0
-    assert "holds: k-anonymity (k=3)" in out
+    assert "✓ k-anonymity" in out
 
 
 @pytest.mark.parametrize("pseudonyms", ["audit", "published"])
@@ -177,7 +178,7 @@ def test_pseudonyms_are_published_and_recounted_by_everybody(table, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"stays.csv", "out", "policy.toml"}
     code, out, _ = run("verify", folder)
     assert code == 0
-    assert "holds: fingerprints (fingerprint_k=2, known_values=2)" in out
+    assert "✓ fingerprints  fingerprint_k=2, known_values=2" in out
     code, out, _ = run("verify", folder, "--json")
     assert json.loads(out)["people"]["smallest_class"] >= 3
     code, out, _ = run("anonymize", table, "--policy", policy, "--out", tmp_path / "again", "--json")

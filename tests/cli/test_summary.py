@@ -35,14 +35,13 @@ def printed(*words: object) -> list[str]:
 def test_ten_lines_say_what_holds_what_it_cost_and_what_is_open(people: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     lines = printed("anonymize", people, *ROLES, "--others", "drop", "--out", out)
-    assert lines[0].split() == ["✓", "verified:", "the", "promise", "holds", "asked", "reached", "on"]
+    assert lines[0].split() == ["✓", "verified:", "the", "promise", "holds", "asked", "reached"]
     assert lines[1].split() == ["✓", "k-anonymity", "k=3", "k=3"]
-    assert "60 of 60 published in 20 classes" in lines[2]
-    assert "at most 1 in 3 before; now at most 1 in 3" in lines[3]
-    assert "100% kept" in lines[4]
-    assert lines[5] == "! no promise covers the sensitive column 'illness'"
-    assert lines[6:] == [
-        f"Release   {out}",
+    assert lines[2] == "Kept      60 of 60 records; 100% of detail; age 100%, sex 100%"
+    assert "at most 1 in 3 before; now at most 1 in 3 to be found; 20 classes" in lines[3]
+    assert lines[4] == "! no promise covers the sensitive column 'illness'"
+    assert lines[5:] == [
+        f"Release   {out}: hand over this folder, and nothing else",
         f"Next      sfumato verify {out}",
         f"Attacks   not played: sfumato attack {out} --original {people}",
     ]
@@ -151,4 +150,4 @@ def test_a_randomized_release_says_what_it_cost(people: Path, tmp_path: Path) ->
     words = ("--quasi", "age,sex", "--sensitive", "illness", "--anonymizer", "swapping", "--others", "drop")
     lines = printed("anonymize", people, *words, "--out", tmp_path / "out")
     assert lines[0].startswith("✗ this release promises nothing")
-    assert [line for line in lines if line.startswith("Detail ") and line.endswith("of the cells are as they were")]
+    assert [line for line in lines if line.startswith("Kept ") and line.endswith("of the cells as they were")]

@@ -33,7 +33,7 @@ WORDS = {
     "docs/reference/attacks/reconstruction.md: No promise bounds",
     "docs/reference/command-line.md: no promise bounds",
     "docs/reference/ratings.md: No model bounds",
-    "src/sfumato/cli/explain.py: Only delta-presence and differential privacy bound",
+    "src/sfumato/cli/explain.toml: Only delta-presence and differential privacy bound",
     "src/sfumato/evaluation/attacks/intersection.py: no model of one release bounds",
     "src/sfumato/evaluation/attacks/reconstruction.py: no promise bounds",
     "src/sfumato/evidence/content.py: no attack guesses",
@@ -54,7 +54,7 @@ READ_AGAINST = {"models": 20, "attacks": 19, "kinds": 5}
 
 def sentences() -> Iterator[str]:
     pages = [*ROOT.glob("docs/[!ds]*/**/*.md"), *ROOT.glob("docs/*.md"), ROOT / "README.md"]
-    for path in sorted([*pages, *ROOT.glob("src/**/*.py"), *ROOT.glob("src/**/*.html")]):
+    for path in sorted([*pages, *(path for kind in ("py", "toml", "html") for path in ROOT.glob(f"src/**/*.{kind}"))]):
         text = re.sub(r"[\s\"#]+", " ", path.read_text(encoding="utf-8"))
         for found in ABSENCE.finditer(text):
             yield f"{path.relative_to(ROOT)}: {found[0]}"

@@ -379,24 +379,27 @@ class _Work:
             say_fitted(str(report))
             steps = self._next_steps(is_audited=is_audited)
             complain([f"release written to {steps.place}; check it with: {steps.check}"])
-            complain(steps.secrets)
+            complain([f"keep {steps.private} to yourself; it recounts people"] if steps.private else [])
 
     def _next_steps(self, *, is_audited: bool) -> NextSteps:
         """Say where the release lies, how to check and to attack it, and what the steward keeps."""
         from sfumato.cli.summary import NextSteps
         from sfumato.release.release import audit_file
 
-        named, shown = _stored(self.out) if is_database(self.out) else (quote(self.out), self.out)
+        steps = NextSteps(self.out, f"sfumato verify {quote(self.out)}", quote(self.out))
+        if is_database(self.out):
+            named, shown = _stored(self.out)
+            steps = NextSteps(shown, f"sfumato verify {named}", named, public="give access to these tables alone")
         output, file = self.policy.output, self.file or self.written.save_policy
         if output.cells is not None and not output.alone:
-            shown = f"{shown}  labels in data.{output.format}, cells in data-{output.cells}.{output.format}"
+            public = f"hand it over; labels in data.{output.format}, cells in data-{output.cells}.{output.format}"
+            steps = replace(steps, public=public)
         asked = f" --policy {quote(str(file))}" if file is not None and self.policy.withholds else ""
-        commands = f"sfumato verify {named}", f"sfumato attack {named} --original {quote(self.table)}{asked}"
+        steps = replace(steps, attack=f"sfumato attack {steps.attack} --original {quote(self.table)}{asked}")
         if not is_audited:
-            return NextSteps(shown, *commands)
+            return steps
         private = str(self.written.audit or audit_file(Path(self.out)))
-        keep = f"keep {private} to yourself; it recounts people: sfumato verify {named} --audit {quote(private)}"
-        return NextSteps(shown, *commands, (keep,))
+        return replace(steps, private=private, check=f"{steps.check} --audit {quote(private)}")
 
 
 def _release(

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
-from sfumato.cli.options import AsJson, Original, PolicyFile, RoleOptions, Settings, argument
+import typer
+
+from sfumato.cli.options import PRIVACY, AsJson, Original, PolicyFile, RoleOptions, Settings, argument
 from sfumato.cli.progress import progress_bar, say_json, say_result
+from sfumato.errors import PolicyError
 
 if TYPE_CHECKING:
     from sfumato.cli.words import Words
@@ -19,6 +23,7 @@ def check(
     table: Original,
     policy: PolicyFile = None,
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
+    k: Annotated[int | None, PRIVACY("Also end with code 1 unless the table has this k.", None, "-k")] = None,
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
@@ -31,10 +36,15 @@ def check(
     """
     if table.lower().endswith(".toml"):
         return policy_check(Path(table), as_json)
+    from sfumato.cli.released import is_release, release_problem
     from sfumato.cli.summary import check_headline, say_report
     from sfumato.cli.words import Words
     from sfumato.evaluation.check import check as measure
 
+    if is_release(table) and release_problem(table) is None:
+        raise PolicyError(
+            f"{table}: is a release; recount it with sfumato verify {quote(table)}, or name a table in it"
+        )
     words: dict[str, Any] = {**roles.words, "others": roles.others or "drop"}
     with progress_bar(quiet=as_json) as progress:
         progress("reading", 0, 1)
@@ -42,7 +52,9 @@ def check(
     if as_json:
         say_json(report.to_dict())
     else:
-        say_report(check_headline(report), str(report))
+        say_report(check_headline(report, k), str(report))
+    if k is not None and report.findings[0].value < k:
+        raise typer.Exit(1)
 
 
 def policy_check(policy: Annotated[Path, argument("FILE", "Policy file.")], as_json: AsJson = False) -> None:

@@ -259,6 +259,6 @@ def _report(comparison: Comparison, written: ComparisonWritten) -> None:
         from sfumato.cli.summary import fitted
 
         answer = comparison.recommendation
-        say("\n".join([*fitted(answer, ""), str(comparison).replace(answer, "").strip()]))
+        say("\n".join([*fitted([answer], ""), str(comparison).replace(answer, "").strip()]))
     if out is not None and not quiet:
         complain([f"comparison written to {out}; it is for the data steward, not for publishing"])

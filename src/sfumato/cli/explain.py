@@ -5,8 +5,10 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,55 +17,9 @@ from sfumato.cli.options import argument
 from sfumato.errors import PolicyError
 
 WIDTH, INDENT, MOST = 80, 4, 12
-FIELD: Mapping[str, str] = {
-    "equivalence class": "Records that publish the same quasi-identifying values.",
-    "identifying column": "A column that names a person, such as a name or a number of insurance. It is removed.",
-    "quasi-identifying column": "A column that others may know of a person, such as age or postcode. Classes hide it.",
-    "sensitive column": "A column whose link to a person must stay hidden, such as a disease.",
-    "insensitive column": "A column that is published as it is. No promise covers it.",
-    "hierarchy": "Which coarser values stand for which finer ones, level by level.",
-    "generalization": "Publishing a coarser value: a range, a set, or a node of a hierarchy.",
-    "suppression": "Leaving a record or a cell out, so that the others keep more detail.",
-    "release": "A folder with the published table, a report, and what anybody needs to recount it.",
-    "policy": "A file that says which columns have which role, what is promised, and how it is made.",
-    "finding": "Something in a column that somebody has to know or to answer before it is published.",
-    "k": "How many records, or people, publish the same at least. One is found with a chance of 1 in k at most.",
-    "star (*)": "The notation of a cell that says nothing. Any value may stand behind it.",
-    "interval or range [20..29]": "The notation of a number or date between two ends. A round bracket leaves one out.",
-    "value set {a|b}": "The notation of one of several values. \\N among them is the missing one.",
-    "own k": "The k that a person asked for. Nobody is found with a higher chance than 1 in it.",
-    "information loss": "How much detail the published table lacks, from 0 (none) to 1 (all).",
-    "detail kept": "What the published table shows of the original values: 1 minus the information loss.",
-    "prosecutor": "An attacker who knows that somebody is in the table, and looks for that person's record.",
-    "journalist": "An attacker who does not know whether somebody is in the table.",
-    "marketer": "An attacker who wants as many records as possible to be found.",
-    "control group": "People who are not in the data. What an attack finds about them, the release did not tell.",
-    "pseudonym": "A number that stands for a person, so that rows of one person can be told.",
-    "household": "People who live together. Whoever knows one of them may know all.",
-    "series": "Releases of the same data set, month by month, that withstand each other.",
-    "ledger": "The steward's private record of a series, or of what a private release has spent.",
-    "head": "The hash of the last release of a series. Keep it elsewhere to notice a fork.",
-    "seed": "A number that makes chance repeatable. It never enters a release.",
-    "signature": "Shows who made a release, and that no file of it was changed.",
-    "epsilon": "How much one person can change what a private release tells. Smaller is safer.",
-}
-"""The field's words → one or two sentences."""
-
-LIMITS = (
-    "Every model bounds some risks and leaves others: an attacker may know more than the policy names.",
-    "k-anonymity hides which record is somebody's. It does not hide what all records of a class share.",
-    "Only delta-presence and differential privacy bound what is told of who is in the table.",
-    "Two releases of the same people may tell more than each alone. Publish a series instead.",
-    "No promise covers an insensitive column. It is published as it is.",
-    "A recount takes the roles of columns from the policy. A wrong role breaks no promise.",
-    "A recount shows that promises hold. It does not show that published values are true.",
-    "An attack that fails says nothing of attackers who know more, or try something else.",
-    "Free text, pictures and genomes are not made safe. Drop them, or publish categories.",
-    "Noise, swapping and drawn values promise nothing by themselves. Attacks measure what they hide.",
-    "Whoever learns a seed can repeat every random choice. Give none for a release that leaves the house.",
-    "People decide whether a release is anonymous by law. No figure here does.",
-)
-"""What no release of this program promises."""
+_SAID = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+FIELD: Mapping[str, str] = _SAID["field"]  # words → one or two sentences
+LIMITS: Sequence[str] = _SAID["limits"]  # what no release of this program promises
 
 
 def help(word: Annotated[list[str] | None, argument("[WORD]...", "What to look for.")] = None) -> None:
@@ -95,8 +51,7 @@ def limit_lines() -> Iterator[str]:
     yield "report.txt of each release names its own limits."
 
 
-Entry = tuple[str, str]
-"""A name, and what is said of it."""
+Entry = tuple[str, str]  # a name, and what is said of it
 
 
 def explained(asked: str, entries: Sequence[Entry]) -> Iterator[str]:

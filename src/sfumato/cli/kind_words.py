@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar
 
 from sfumato.cli.options import COLUMNS, METHOD, OUTPUT, AsJson, HowFormulas, Overwrite, Quiet, SavePolicy
-from sfumato.cli.outcome import complain, say_fitted
 from sfumato.cli.progress import progress_bar, say_json
 from sfumato.cli.settings import Setting, settings_of, with_settings
 from sfumato.errors import PolicyError, raise_all
@@ -48,10 +48,15 @@ class KindWritten:
         return target_problems(self.out, self.save_policy, overwrite=self.overwrite)
 
     def publish(
-        self, policy: Any, make: Callable[[Progress], Any], save: Callable[..., Path], text: Callable[[Any], str] = str
+        self,
+        policy: Any,
+        make: Callable[[Progress], Any],
+        save: Callable[..., Path],
+        attack: tuple[str, object, Path | None] | None = None,
     ) -> None:
-        """Make a release, write it and its policy where asked for, and say what it is; `text`: what the screen says."""
+        """Make a release, write it and its policy, and say what it is; `attack`: kind, table and policy file of one."""
         from sfumato.cli.anonymize import say_formulas
+        from sfumato.cli.summary import NextSteps, say_own_kind
 
         if self.out is not None:
             with progress_bar(quiet=self.quiet or self.as_json) as progress:
@@ -64,10 +69,16 @@ class KindWritten:
             if self.as_json:
                 say_json(release.report.to_dict())
             elif not self.quiet:
-                say_fitted(text(release))
-                complain([f"release written to {self.out}; check it with: sfumato verify {self.out}"])
+                out = quote(str(self.out))
+                say_own_kind(release, NextSteps(str(self.out), f"sfumato verify {out}", self._attack(*attack or ())))
         if self.save_policy is not None:
             policy.to_file(self.save_policy)
+
+    def _attack(self, kind: str = "", table: object = "", policy: Path | None = None) -> str:
+        """Return the command that attacks such a release, by the policy file that made it."""
+        file = self.save_policy or policy
+        options = "FILE, of --save-policy" if file is None else quote(str(file))
+        return f"sfumato attack {quote(str(table))} --kind {kind} --policy {options}" if kind else ""
 
 
 @dataclass(frozen=True)

@@ -116,6 +116,7 @@ def explained(error: BaseException) -> tuple[list[str], int]:
     if isinstance(error, SfumatoError):
         return [each.replace(*_OVERWRITE) for each in error.problems] or [type(error).__name__], error.exit_code
     if hasattr(error, "format_message"):  # a usage error, whose class has moved between versions of the library
+        _leave_out_hidden(error)
         message = _one_too_many(error) or error.format_message().rstrip(".")
         for technical, plain in _PLAIN.items():
             message = message.replace(technical, plain)
@@ -131,6 +132,13 @@ def explained(error: BaseException) -> tuple[list[str], int]:
         return [_about_system(error, error.errno)], INPUT
     hint = "set SFUMATO_DEBUG=1 to see where in the program"
     return [f"unexpected {type(error).__name__}, a fault in this program; {hint}"], INPUT
+
+
+def _leave_out_hidden(error: Any) -> None:
+    """Take the options that help hides out of those that a usage error offers in place of an unknown one."""
+    if getattr(error, "possibilities", None) and getattr(error, "ctx", None) is not None:
+        shown = {name for each in error.ctx.command.params if not getattr(each, "hidden", False) for name in each.opts}
+        error.possibilities = [name for name in error.possibilities if name in shown or name == "--help"]
 
 
 def _one_too_many(error: Any) -> str:

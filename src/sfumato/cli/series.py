@@ -505,7 +505,7 @@ def _print_step(step: Step, series: Series, printed: Printed) -> None:
     if printed.as_json:
         say_json({**step.to_dict(), "head": series.head})
     elif not quiet and not printed.details and step.report is not None and step.folder is not None:
-        _say_step(step, step.report, step.folder)
+        return _say_step(step, step.report, step.folder, series)
     elif not quiet:
         say_fitted(str(step))
     if not quiet and step.folder is not None:
@@ -515,7 +515,7 @@ def _print_step(step: Step, series: Series, printed: Printed) -> None:
         _print_head(series)
 
 
-def _say_step(step: Step, report: Report, folder: Path) -> None:
+def _say_step(step: Step, report: Report, folder: Path, series: Series) -> None:
     from sfumato.cli.summary import NextSteps, say_summary
 
     say_fitted(str(replace(step, report=None)))
@@ -526,8 +526,11 @@ def _say_step(step: Step, report: Report, folder: Path) -> None:
             str(folder),
             f"sfumato verify {named}",
             f"sfumato attack {named} --original TABLE --original NEXT",
+            str(series.ledger),
+            f"hand over {folder.parent}",
         ),
     )
+    _print_head(series)
 
 
 def _print_head(series: Series) -> None:

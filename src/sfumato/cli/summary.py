@@ -1,7 +1,6 @@
 """What a person reads after a release was made or verified: what holds, what it cost, what is open, what comes next.
 
-Ten lines, and one more for each promise beyond two and each open finding beyond two. ``--details`` prints the whole
-report instead.
+Ten lines, and one more for each promise and each open finding beyond two; ``--details`` prints the whole report.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sfumato.cli.outcome import WIDTH, narrow, printable
 from sfumato.errors import VerificationError, without_credentials
@@ -47,40 +46,58 @@ _MARKS = {Outcome.HOLDS: GOOD, Outcome.BROKEN: BAD, Outcome.UNDECIDABLE: NONE, O
 
 @dataclass(frozen=True)
 class NextSteps:
-    """Where a release lies, what checks and what attacks it, and what the steward keeps to himself."""
+    """Where a release lies and what is handed over, what checks and attacks it, and the file that the steward keeps."""
 
     place: str
     check: str
     attack: str
-    secrets: Sequence[str] = ()
+    private: str = ""
+    public: str = "hand over this folder, and nothing else"
+
+    @property
+    def lines(self) -> list[str]:
+        """What is public and what is not, and the command that checks it."""
+        kept = f"; {self.private} is private" if self.private else ""
+        return [f"{'Release':<{LABEL}}{self.place}: {self.public}{kept}", f"{'Next':<{LABEL}}{self.check}"]
 
 
+# How notes begin that say what an anonymizer did: nothing to look at, and in the report.
 _EFFORT = re.compile(
-    r"Refinement lowered|Tried, with|Sensitive values refused many cuts\. Larger|Levels: "
+    r"Refinement lowered|Tried, with|Sensitive values refused many cuts\. Larger|Levels: |Incognito counted|Columns: "
+    r"|Randomized columns: |Sets of attributes: |No attribute may stand|Values were generalized, alike"
     r"|[\d,]+ of [\d,]+ nodes of the lattice were counted; it is proven"
 )
-"""How notes begin that say what an anonymizer did: nothing to look at, and in the report."""
 
 
 def summary(report: Report | KindReport, steps: NextSteps) -> list[str]:
     """Return the lines after a release; whatever the report notes that is to be looked at is said, however long."""
     notes = [note for note in report.notes if not _EFFORT.match(note)]
     found = [line for finding in (*_uncovered(report.verification), *notes) for line in _wrapped(finding)]
-    head, *promises = promise_table(report.verification)
+    head, *promises = promise_table(headline(report.verification), report.verification.checks)
     if not found and head.startswith(GOOD):
         found = [f"{'Open':<{LABEL}}nothing; what no release promises: sfumato limits"]
     return [
         head,
         *promises,
-        *_records(report),
-        *(_figures(report) if isinstance(report, KindReport) else [_risk(report), *_detail(report)]),
+        _kept(report),
+        *([] if isinstance(report, KindReport) else [_risk(report)]),
         *_resistances(report.withstood),
         *found,
-        f"{'Release':<{LABEL}}{steps.place}",
-        f"{'Next':<{LABEL}}{steps.check}",
+        *steps.lines,
         f"{'Attacks':<{LABEL}}{'the others' if report.withstood else 'not played'}: {steps.attack}",
-        *(line for secret in steps.secrets for line in _wrapped(secret)),
     ]
+
+
+def say_own_kind(release: Any, steps: NextSteps) -> None:
+    """Print what is promised by a release that is no table of records, what it cost, and what comes next."""
+    checks = release.verification.checks
+    promises = [check for check in checks if _OF_MODEL.match(check.promise)]
+    costs = [re.sub(r"^(\w+) {2,}", lambda label: f"{label[1]:<{LABEL}}", cost) for cost in release.costs]
+    wrapped = [line for cost in costs for line in textwrap.wrap(cost, WIDTH, subsequent_indent=" " * LABEL)]
+    open_ones = [line for check in promises if check.outcome is not Outcome.HOLDS for line in _wrapped(check.detail)]
+    attack = [f"{'Attacks':<{LABEL}}not played: {steps.attack}"] if steps.attack else []
+    table = promise_table(headline(release.verification), promises)
+    say_marked([*table, *wrapped, *open_ones, *steps.lines, *attack])
 
 
 def _resistances(withstood: Sequence[Resistance]) -> Iterator[str]:
@@ -132,14 +149,23 @@ def series_attack_headline(played: SeriesAttacks) -> str:
     return f"{BAD} {fallen} of {counted(len(tried), 'attack')} leave somebody less than the {what} that are promised"
 
 
-def promise_table(verification: Verification) -> Iterator[str]:
+# How the promise of a model begins, and no other check of a release.
+_OF_MODEL = re.compile(r"\S+ \(\w+=")
+
+
+def promise_table(head: str, checks: Sequence[Check]) -> Iterator[str]:
     """Return the headline with the titles of the columns, and a line for each promise: asked, reached, on what."""
-    rows = [_row(check) for check in verification.checks]
-    titles = (headline(verification), "asked", "reached", "on")
-    marks = [_MARKS[check.outcome] for check in verification.checks]
-    lines = [titles, *((f"  {mark} {name}", *cells) for mark, (name, *cells) in zip(marks, rows, strict=True))]
-    widths = [max(map(len, column)) + 2 for column in zip(*lines, strict=True)]
-    yield from (part for line in lines for part in narrow("".join(map(str.ljust, line, widths)).rstrip()))
+    lines = [
+        ("", "asked", "reached", "on"),
+        *((f"  {_MARKS[check.outcome]} {name}", *cells) for check in checks for name, *cells in [_row(check)]),
+    ]
+    columns = [column for column in zip(*lines, strict=True) if any(column[1:])]
+    in_head = len(columns) > 1 and sum(max(map(len, column)) + 2 for column in columns[1:]) + len(head) <= WIDTH
+    if in_head:
+        columns[0] = (head, *columns[0][1:])
+    widths = [max(map(len, column)) + 2 for column in columns]
+    table = ["".join(map(str.ljust, line, widths)).rstrip() for line in zip(*columns, strict=True)]
+    yield from (part for line in ([] if in_head else [head]) + table for part in narrow(line))
 
 
 def _row(check: Check) -> tuple[str, str, str, str]:
@@ -148,7 +174,7 @@ def _row(check: Check) -> tuple[str, str, str, str]:
     reached = ", ".join(dict.fromkeys(str(each).partition(" on ")[0] for each in check.achieved))
     on = ", ".join(dict.fromkeys(each.attribute for each in check.achieved if each.attribute))
     if not check.achieved and check.outcome is not Outcome.HOLDS:
-        reached = str(check.outcome)
+        reached = "not verifiable" if check.outcome is Outcome.UNDECIDABLE else str(check.outcome)
     return name, asked.removesuffix(")").replace(f", attribute={on}", ""), reached, on
 
 
@@ -234,7 +260,7 @@ def risk_headline(report: RiskReport) -> str:
     return f"{mark} no {one} is alone; the {one} most at risk is found with a chance of {percent(most, 3)}"
 
 
-def check_headline(report: CheckReport) -> str:
+def check_headline(report: CheckReport, asked: int | None = None) -> str:
     """Say which k holds, of people where they are declared, and how many values every class has."""
     people = report.people if report.people is not None and report.people.declared else None
     one, total, alone = (
@@ -243,8 +269,12 @@ def check_headline(report: CheckReport) -> str:
         else ("person", people.people, people.alone)
     )
     k = int(report.findings[0].value)
+    short = asked is not None and k < asked
     if alone:
-        return f"{BAD} k = {k:,}: {alone:,} of {counted(total, one)} are alone"
+        not_so = f", not {asked:,}" if short else ""
+        return f"{BAD} k = {k:,}{not_so}: {alone:,} of {counted(total, one)} are alone"
+    if short:
+        return f"{BAD} k = {k:,}, not {asked:,}: the smallest class has {k:,}"
     fewest = {each.attribute: int(each.value) for each in report.findings if each.model == "distinct-l-diversity"}
     same = [f"{name!r}" for name, value in fewest.items() if value < 2]
     if same:
@@ -261,16 +291,30 @@ def loss_headline(losses: Losses) -> str:
     return f"{percent(1 - losses.normalized_ncp, 3)} of the detail is kept{least}"
 
 
-def _records(report: Report | KindReport) -> Iterator[str]:
-    if report.original is None:
-        yield f"{'Records':<{LABEL}}{report.published:,} published"
-        return
-    left = f"; {report.suppressed:,} left out ({percent(report.suppressed / max(1, report.original), 3)})"
-    classes = "" if isinstance(report, KindReport) else f" in {counted(report.classes, 'class')}"
-    yield (
-        f"{'Records':<{LABEL}}{report.published:,} of {report.original:,} published{classes}"
-        f"{left if report.suppressed else ''}"
-    )
+def _kept(report: Report | KindReport) -> str:
+    """Say how many records and how much of the detail are kept, and of which columns least."""
+    original = report.original
+    share = "" if not report.suppressed or original is None else f" ({percent(report.published / original, 3)})"
+    line = f"{'Kept':<{LABEL}}{report.published:,}{'' if original is None else f' of {original:,}'} records{share}"
+    if isinstance(report, KindReport):
+        changed = report.figures.get("changed_cells")
+        told = [f"{name.replace('_', ' ')} {value:,.4g}" for name, value in report.figures.items()]
+        return _filled(line, told if changed is None else [f"{percent(1 - changed, 3)} of the cells as they were"], "")
+    line += f"; {percent(1 - report.losses.normalized_ncp, 3)} of detail"
+    losses = sorted(report.losses.attribute_ncp.items(), key=lambda item: -item[1])
+    columns = [f"{name} {percent(1 - loss, 3)}" for name, loss in losses]
+    others = [f"{percent(1 - loss, 3)} {how}" for how, loss in report.other_losses.items()]
+    return _filled(line, [*others, *columns], " {} more")
+
+
+def _filled(line: str, parts: Sequence[str], rest: str) -> str:
+    """Add as many parts to a line as fit, and how many do not."""
+    for number, part in enumerate(parts):
+        more, left = f"{', ' if number else '; '}{part}", f",{rest.format(len(parts) - number)}" if rest else ""
+        if len(line + more) + (len(left) if number + 1 < len(parts) else 0) > WIDTH:
+            return f"{line}{left if number else ''}"
+        line += more
+    return line
 
 
 def _risk(report: Report) -> str:
@@ -282,33 +326,11 @@ def _risk(report: Report) -> str:
     was = (
         "" if before is None else "somebody was alone before; " if before == 1 else f"at most 1 in {before:,} before; "
     )
-    return f"{'Risk':<{LABEL}}{was}now at most 1 in {round(1 / after, 2):,g} to be found"
-
-
-def _detail(report: Report) -> Iterator[str]:
-    """Say how much of the detail is kept, and of which columns least."""
-    losses = sorted(report.losses.attribute_ncp.items(), key=lambda item: -item[1])
-    line = f"{'Detail':<{LABEL}}{percent(1 - report.losses.normalized_ncp, 3)} kept"
-    for number, (name, loss) in enumerate(losses):
-        more = f"{'; ' if not number else ', '}{name} {percent(1 - loss, 3)}"
-        left = f", and {len(losses) - number} more"
-        if len(line) + len(more) + (len(left) if number + 1 < len(losses) else 0) > WIDTH:
-            line += left if number else ""
-            break
-        line += more
-    yield line
-    for how, loss in report.other_losses.items():
-        yield f"{'':<{LABEL}}{percent(1 - loss, 3)} {how}"
-
-
-def _figures(report: KindReport) -> list[str]:
-    """Say what a release of another kind cost: how many cells were changed, or its first figures in a line."""
-    changed = report.figures.get("changed_cells")
-    if changed is not None:
-        return [f"{'Detail':<{LABEL}}{percent(1 - changed, 3)} of the cells are as they were"]
-    told = [f"{name.replace('_', ' ')} {value:,.4g}" for name, value in report.figures.items()]
-    kept = [name for place, name in enumerate(told) if len(", ".join(told[: place + 1])) <= WIDTH - LABEL]
-    return [f"{'Figures':<{LABEL}}{', '.join(kept)}"] if kept else []
+    return _filled(
+        f"{'Risk':<{LABEL}}{was}now at most 1 in {round(1 / after, 2):,g} to be found",
+        [counted(report.classes, "class")],
+        "",
+    )
 
 
 def _uncovered(verification: Verification) -> Iterator[str]:
@@ -330,14 +352,23 @@ def say_summary(report: Report | KindReport, steps: NextSteps) -> None:
 
 def say_report(head: str, text: str) -> None:
     """Print an answer and the report behind it: what is broken first, and no line wider than a terminal."""
-    say_marked(fitted(head, text))
+    say_marked(fitted([head], text))
 
 
-def fitted(head: str, text: str) -> list[str]:
-    """Return the lines of :func:`say_report`; what does not fit goes on below, further in."""
+def say_verification(verification: Verification) -> None:
+    """Print whether a release holds what it promises: the promises in columns, then what else was looked at."""
+    promises = [check for check in verification.checks if _OF_MODEL.match(check.promise)]
+    said = [check for check in promises if check.outcome is Outcome.HOLDS and not check.detail]
+    others = replace(verification, checks=tuple(check for check in verification.checks if check not in said))
+    say_marked(fitted([*promise_table(headline(verification), promises)], str(others)))
+
+
+def fitted(table: Sequence[str], text: str) -> list[str]:
+    """Return an answer, what is broken, and the lines behind it; what does not fit goes on below, further in."""
     lines = text.splitlines()
     broken = [line for line in lines if line.startswith(f"  {Outcome.BROKEN}:")]
-    return [part for line in [head, *broken, *(each for each in lines if each not in broken)] for part in narrow(line)]
+    behind = [*broken, *table[1:], *(each for each in lines if each not in broken)]
+    return [part for line in [table[0], *behind] for part in narrow(line)]
 
 
 def say_marked(lines: Sequence[str]) -> None:

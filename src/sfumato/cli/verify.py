@@ -47,7 +47,7 @@ def verify(
     Exit code 0: every promise that can be decided from the release holds. 1: one does not, or a file was changed.
     """
     from sfumato.cli.released import release_problem
-    from sfumato.cli.summary import headline, say_report
+    from sfumato.cli.summary import say_verification
     from sfumato.release.transaction import interrupted
     from sfumato.release.verify import verify as recount
     from sfumato.table.databases.address import is_database
@@ -79,7 +79,7 @@ def verify(
     if as_json:
         say_json(verification.to_dict())
     else:
-        say_report(headline(verification), str(verification))
+        say_verification(verification)
     if not verification.ok:
         raise typer.Exit(1)
 

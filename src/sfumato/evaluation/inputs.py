@@ -50,7 +50,8 @@ def quasi_identifying_of(description: Description) -> tuple[str, ...]:
 
 
 def _refusal(kind: str) -> str:
-    return f"the release is of kind {kind}; this needs a generalized table, with its equivalence classes"
+    cure = "sfumato measure --what utility, and sfumato attack, take any kind"
+    return f"the release is of kind {kind}; this needs a generalized table, with its equivalence classes; {cure}"
 
 
 def private_part(table: Table) -> Table:

@@ -271,9 +271,8 @@ def refuse_own_kind(text: str) -> None:
 
 
 def _no_table(kind: str) -> VerificationError:
-    return VerificationError(
-        f"release.json: is of a release of {kind.replace('-', ' ')}, which can be verified, but not used like this"
-    )
+    said = "can be verified, but not used like this; report.txt says what it lost, sfumato attack --kind plays attacks"
+    return VerificationError(f"release.json: is of a release of {kind.replace('-', ' ')}, which {said}")
 
 
 def unambiguous(text: str) -> Any:

@@ -225,6 +225,11 @@ class OwnRelease(ABC):
             raise VerificationError("the release was not found to keep its promises; nothing is published")
 
     @property
+    @abstractmethod
+    def costs(self) -> Sequence[str]:
+        """What was published and lost, in a line each that begins with a word and blanks."""
+
+    @property
     def tables(self) -> Mapping[str, pl.DataFrame]:
         """Every published table under the name of its file, without ending."""
         made: Any = self
@@ -289,6 +294,12 @@ class ChangedRelease(OwnRelease):
             "loss": made.loss.to_dict(),
             "notes": list(made.notes),
         }
+
+    @property
+    def costs(self) -> Sequence[str]:
+        """What was lost, and the notes."""
+        made: Any = self
+        return [f"Detail       {made.loss}", *(f"Also         {each}" for each in (*self.beside_loss, *made.notes))]
 
     def __str__(self) -> str:
         """Return what holds, what was lost, and the notes."""

@@ -265,8 +265,3 @@ def open_table(source: object, *, reading: Reading | None = None, **former: Unpa
 
 def _whole(held: pl.Series | PackedColumn) -> pl.Series:
     return held.whole() if isinstance(held, PackedColumn) else held
-
-
-def raw_kinds(table: RawTable) -> Mapping[str, Kind]:
-    """Return the kind that each column has unless another is declared. Cost O(bytes) for columns of text."""
-    return {name: table.typed(name)[1] for name in table.names}

@@ -18,8 +18,9 @@ from examples import examples
 from naive.caat import caat
 from naive.mixed import Category, Kind, Number, Tree, kinds_of
 from sfumato.anonymizers.clustering.distinct import DistinctRecords, HeightDistance, collapse_records
-from sfumato.anonymizers.clustering.greedy import CAAT, caat_classes, distances_to_class
+from sfumato.anonymizers.clustering.greedy import _INTERVALS, CAAT, caat_classes
 from sfumato.anonymizers.feasibility import feasible
+from sfumato.kernels.clustering.caat import gaps_to_class
 from sfumato.table.encoding import EncodedTable, encode
 
 RULES = ["widen", "midpoint", "nearest", "mean"]
@@ -99,7 +100,10 @@ def place_of(records: DistinctRecords, person: int) -> int:
 
 def apart(records: DistinctRecords, person: int, members: Sequence[int], interval: Any = "widen") -> float:
     places = np.array([place_of(records, member) for member in members])
-    (found,) = distances_to_class(records, np.array([place_of(records, person)]), places, interval)
+    gaps = gaps_to_class(
+        records.codes, places, np.array([place_of(records, person)]), _INTERVALS[interval], records.loss
+    )
+    (found,) = gaps / records.loss.tops.sum()
     return float(found)
 
 

@@ -19,10 +19,11 @@ from examples import examples
 from naive.kaca import kaca
 from naive.mixed import Category, Kind, Number, Tree, kinds_of
 from sfumato.anonymizers.clustering.distinct import WeightedHierarchyDistance, collapse_records
-from sfumato.anonymizers.clustering.kaca import KACA, class_distance, kaca_classes
+from sfumato.anonymizers.clustering.kaca import KACA, kaca_classes
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.hierarchy import Hierarchy
 from sfumato.hierarchy.tree import hierarchy_from_paths
+from sfumato.kernels.clustering.kaca import box_distances
 from sfumato.table.encoding import EncodedTable, encode
 
 
@@ -127,7 +128,8 @@ def test_distances_weigh_the_records_of_both_classes(members, others, options, d
     def places(values: Sequence[str]) -> np.ndarray:
         return np.array([records.record_of[rows.index(value)] for value in values])
 
-    assert class_distance(records, places(members), places(others)) == pytest.approx(distance)
+    found = box_distances(records.codes, places(members), places(others), records.loss)
+    assert float(found) == pytest.approx(distance)
 
 
 def test_a_stub_is_taken_where_both_classes_stay_large():

@@ -21,10 +21,11 @@ from anonymizers.clustering.clustering_tables import encoded, problem
 from examples import examples
 from naive import mixed, toolbox
 from naive.sbc import sbc
-from sfumato.anonymizers.clustering.sbc import SBC, similar_classes, similarity_table, value_distances
+from sfumato.anonymizers.clustering.sbc import SBC, similar_classes, similarity_table
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.classes.partition import Partition
 from sfumato.hierarchy.level_table import HierarchyTable
+from sfumato.kernels.clustering.similarity import distances_from
 from sfumato.metrics import normalized_certainty_penalty
 from sfumato.recoding import recode
 from sfumato.table.encoding import EncodedTable, encode
@@ -45,6 +46,22 @@ rows_of = st.lists(
     min_size=1,
     max_size=25,
 )
+
+
+def value_distances(table, first, k, *, chain="previous"):
+    """Return how far the values of each categorical attribute are from those of the record `first`, nearest first."""
+    laid = similarity_table(table, np.arange(table.height), k, chain=chain, seed=0)
+    place = int(np.flatnonzero(laid.order == first)[0])
+    distances_from(int(laid.tree.record_at[place]), laid.tree, laid.measure, laid.chain)
+    levels = laid.levels[: laid.measure.categories]
+    return {level.attribute.name: _described(level, laid, place) for place, level in enumerate(levels)}
+
+
+def _described(level, laid, place):
+    start = int(laid.measure.offsets[place])
+    labels = [*level.attribute.labels.to_list(), None]
+    similar = laid.chain.order[start : start + int(laid.chain.cards[place])]
+    return {labels[level.codes[value - start]]: float(laid.measure.apart[value]) for value in similar}
 
 
 def mixed_table(rows: Sequence[Record], secret: Sequence[str] = ()) -> EncodedTable:

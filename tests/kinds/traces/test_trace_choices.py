@@ -7,6 +7,7 @@ from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from itertools import product
 from statistics import median
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,10 +15,21 @@ import pytest
 
 from naive import traces as naive
 from sfumato.errors import UnsatisfiableError
-from sfumato.kernels.traces import Demand, count_known, grow_traces
+from sfumato.kernels.traces import Demand, count_known, grow_traces, part_keys, violating_sets
 from sfumato.kinds.traces.check import trace_rows
-from sfumato.kinds.traces.make import PointTable, minimal_sets
+from sfumato.kinds.traces.make import PointTable
 from sfumato.traces import TraceGrain, TracePrivacy, Traces, anonymize_traces, read_traces
+
+
+def minimal_sets(rows: Any, demand: Demand) -> list[Any]:
+    """List the points of people whose doublets break a demand, of which no part does: a table for each size."""
+    everything, everybody = np.ones(len(rows.items), dtype=np.bool_), np.ones(len(rows.starts) - 1, dtype=np.bool_)
+    smaller, found = np.zeros(0, dtype=np.int64), list[np.ndarray]()
+    for size in range(1, demand.known + 1):
+        sets = violating_sets(rows, demand, everything, everybody, size, smaller, 60_000_000)
+        found.append(sets.reshape(-1, size))
+        smaller = np.sort(np.append(smaller, part_keys(sets, size))) if size < demand.known else smaller
+    return found
 
 
 def numbered(traces: Sequence[naive.Trace], values: Sequence[naive.Values]):  # type: ignore[no-untyped-def]

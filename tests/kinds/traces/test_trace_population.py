@@ -216,7 +216,8 @@ def test_the_command_line_reads_a_population(tmp_path: Path) -> None:
     assert said("anonymize", tmp_path / "some.csv", *columns, *people, *written)[0] == 0
     code, text = said("verify", tmp_path / "out", *people, *policy)
     assert code == 0
-    assert "among=population) (achieved k=" in text
+    assert "✓ trace-privacy" in text
+    assert "among=population k=" in text
     code, text = said("verify", tmp_path / "out")
     assert code == 0
     assert "not verifiable from the release: trace-privacy" in text

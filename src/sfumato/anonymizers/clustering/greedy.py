@@ -44,7 +44,6 @@ from sfumato.kernels.clustering.caat import (
     NEAREST,
     WIDEN,
     begin_caat,
-    gaps_to_class,
     grow_from_far,
     join_nearest,
 )
@@ -406,15 +405,6 @@ def caat_classes(
     join_nearest(records.codes, records.record_of, rule, frozen, records.loss, growth)
     start.problem.progress("clustering", records.height, records.height)
     return _CaatClasses(growth.class_of, int(growth.numbers[CLASSES]), int(growth.numbers[LOOKED]))
-
-
-def distances_to_class(
-    records: DistinctRecords, others: NDArray[np.int64], members: NDArray[np.int64], interval: _Interval = "widen"
-) -> NDArray[np.float64]:
-    """Return the distances, by height, of distinct records to a class, 0 to 1; one record may occur several times."""
-    gaps = gaps_to_class(records.codes, members, others, _INTERVALS[interval], records.loss)
-    means: NDArray[np.float64] = gaps / records.loss.tops.sum()
-    return means
 
 
 _Direction = Literal["bottom-up", "top-down"]

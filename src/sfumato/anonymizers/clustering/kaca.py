@@ -17,7 +17,6 @@ from sfumato.kernels.clustering.kaca import (
     SMALL,
     STEPS,
     begin_kaca,
-    box_distances,
     number_classes,
     settle_small,
 )
@@ -137,11 +136,6 @@ def kaca_classes(records: DistinctRecords, *, stub: bool) -> _KacaClasses:
     class_of = np.zeros(records.height, dtype=np.int32)
     count = int(number_classes(groups, class_of))
     return _KacaClasses(class_of, count, picks[:done], int(groups.numbers[LOOKED]))
-
-
-def class_distance(records: DistinctRecords, members: NDArray[np.int64], others: NDArray[np.int64]) -> float:
-    """Return the distortion of all records of two classes when they come to publish the same, summed by weight."""
-    return float(box_distances(records.codes, members, others, records.loss))
 
 
 def _vectors(records: DistinctRecords) -> tuple[NDArray[np.unsignedinteger], NDArray[np.int64]]:

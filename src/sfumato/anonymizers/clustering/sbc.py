@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
@@ -23,7 +23,6 @@ from sfumato.kernels.clustering.similarity import (
     Measure,
     PrefixTree,
     Progressed,
-    distances_from,
     grow_similar,
     nearest_similar_classes,
 )
@@ -325,26 +324,6 @@ def _sorted_by(names: Sequence[str], levels: Sequence[_ValueOrder], ranks: NDArr
         return np.arange(len(ranks))
     order: NDArray[np.int64] = np.lexsort([ranks[:, columns[name]] for name in reversed(names)])
     return order
-
-
-def value_distances(
-    table: EncodedTable, first: int, k: int, *, chain: _ChainRule = "previous"
-) -> Mapping[str, Mapping[str | None, float]]:
-    """Return how far the values of each categorical attribute are from those of the record `first`, nearest first."""
-    laid = similarity_table(table, np.arange(table.height), k, chain=chain, seed=0)
-    place = int(np.flatnonzero(laid.order == first)[0])
-    distances_from(int(laid.tree.record_at[place]), laid.tree, laid.measure, laid.chain)
-    return {
-        level.attribute.name: _described(level, laid, place)
-        for place, level in enumerate(laid.levels[: laid.measure.categories])
-    }
-
-
-def _described(level: _ValueOrder, laid: _SimilarityTable, place: int) -> dict[str | None, float]:
-    start = int(laid.measure.offsets[place])
-    labels = [*level.attribute.labels.to_list(), None]
-    similar = laid.chain.order[start : start + int(laid.chain.cards[place])]
-    return {labels[level.codes[value - start]]: float(laid.measure.apart[value]) for value in similar}
 
 
 def _levels(table: EncodedTable, rows: NDArray[np.int64]) -> tuple[_ValueOrder, ...]:

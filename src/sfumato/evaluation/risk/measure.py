@@ -543,11 +543,10 @@ def _published(table: object) -> _Published:
     if problem := no_release(path):
         raise InputError(f"{problem}; name a release, a published file or a table")
     folder = open_folder(path)
-    description, known = folder.description, quasi_identifying_of(folder.description)
+    file, description = generalized_file(folder), folder.description
     numbering = _numbering(Pseudonyms.read(description.structure.get("pseudonyms")))
-    return _Published(
-        generalized_file(folder), known, folder.policy.recoding(), numbering, description.people is not None
-    )
+    known = quasi_identifying_of(description)
+    return _Published(file, known, folder.policy.recoding(), numbering, description.people is not None)
 
 
 def _numbering(pseudonyms: Pseudonyms | None) -> str | None:

@@ -70,5 +70,4 @@ def anonymize(
         own,
         lambda progress: publish_privately(read_table(table, own), own, ledger=declared.ledger, progress=progress),
         save_private,
-        lambda release: str(release.report),
     )

@@ -61,6 +61,13 @@ class DeclaredRelease(OwnRelease):
     def lines(self) -> tuple[str, Sequence[str]]:
         """What the release is in a few words, and what the report says of how it was made."""
 
+    @property
+    def costs(self) -> Sequence[str]:
+        """What was published, whom the promise is about, and how it was made."""
+        what, lines = self.lines
+        said = [line for line in lines if line[:1].isalpha() and "  " in line]
+        return [f"Published    {what}", f"Between      {self.model.neighbours}", *said]
+
     @abstractmethod
     def with_domains(self, domains: Mapping[str, Domain]) -> Any:
         """Return what is published with other labels."""

@@ -55,5 +55,4 @@ def anonymize(
         own,
         lambda progress: publish_private_sample(read_table(table, own), own, ledger=declared.ledger, progress=progress),
         save_private_sample,
-        lambda release: str(release.report),
     )

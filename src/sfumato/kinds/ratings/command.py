@@ -224,6 +224,7 @@ def anonymize(
             read_ratings(ratings, **own.reading(seed)), own, seed=seed, progress=progress
         ),
         save_ratings,
+        ("ratings", ratings, policy),
     )
 
 

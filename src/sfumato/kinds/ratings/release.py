@@ -134,12 +134,17 @@ class RatingRelease(ChangedRelease):
             original=loss.records,
             published=self.ratings.height,
             suppression_limit=limit,
-            verification=rating_verification(self.ratings, [decided(self.satisfaction)]),
+            verification=self.verification,
             hides_original=True,  # how many were left out hangs on what each of them rated
             figures={
                 "ratings": loss.ratings, "published_ratings": loss.published, **counts, "share_lost": loss.share,
             },
         )  # fmt: skip
+
+    @property
+    def verification(self) -> Verification:
+        """The decision, as a promise."""
+        return rating_verification(self.ratings, [decided(self.satisfaction)])
 
     def recount(self) -> Verification:
         """Decide anew on the ratings alone."""
@@ -165,12 +170,17 @@ class RatingRelease(ChangedRelease):
         """Show the model and sizes."""
         return f"RatingRelease({self.model}, {self.ratings!r})"
 
+    @property
+    def beside_loss(self) -> tuple[str, ...]:
+        """What was lost of the issues that were to stay."""
+        loss = self.kept_loss
+        return () if loss is None else (f"on the {len(self.kept)} issues that were to stay: {loss}",)
+
     def __str__(self) -> str:
         """Return the verdict, what was lost, and the notes."""
-        loss = self.kept_loss
-        lines = [str(self.satisfaction), f"  {self.loss}"]
-        lines += [] if loss is None else [f"  on the {len(self.kept)} issues that were to stay: {loss}"]
-        return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
+        return "\n".join(
+            [str(self.satisfaction), *(f"  {line}" for line in (self.loss, *self.beside_loss, *self.notes))]
+        )
 
 
 save_ratings: Saver[RatingRelease, RatingPolicy] = saver(

@@ -168,6 +168,7 @@ def anonymize(
         own,
         lambda progress: anonymize_sets(read_sets(sets, **own.reading()), own, seed=seed, progress=progress),
         save_sets,
+        ("sets", sets, policy),
     )
 
 

@@ -144,6 +144,7 @@ def anonymize(
         own,
         lambda progress: anonymize_traces(read_traces(traces, **own.reading()), own, seed=seed, progress=progress),
         save,
+        ("traces", traces, policy),
     )
 
 

@@ -21,7 +21,6 @@ from sfumato.kernels.traces import (
     coarser_rows,
     fewest_left_out,
     grow_traces,
-    part_keys,
     points_by_doublet,
     violating_sets,
     without_sets,
@@ -329,17 +328,6 @@ def _grow(rows: TraceRows, demand: Demand, order: NDArray[np.int64], wanted: Fla
     """Let points join until hardly any does."""
     while grow_traces(rows, demand, order, wanted, alive) > len(alive) // 1000:
         pass
-
-
-def minimal_sets(rows: TraceRows, demand: Demand) -> list[NDArray[np.int64]]:
-    """List the points of people whose doublets break a demand, of which no part does: a table for each size."""
-    everything, everybody = np.ones(len(rows.items), dtype=np.bool_), np.ones(len(rows.starts) - 1, dtype=np.bool_)
-    smaller, found = _NONE, []
-    for size in range(1, demand.known + 1):
-        sets = violating_sets(rows, demand, everything, everybody, size, smaller, _MOST_SETS)
-        found.append(sets.reshape(-1, size))
-        smaller = np.sort(np.append(smaller, part_keys(sets, size))) if size < demand.known else smaller
-    return found
 
 
 def _without_violations(grain: Grain, demand: Demand) -> tuple[Flags, bool]:
