@@ -162,7 +162,8 @@ def test_what_speaks_against_a_verdict_stands_beside_it(folder, table):
         above_or_not = "above" if together > 0.09 else "not above"
         words = f"all would come to {100 * together:.3g}%, which is {above_or_not} the threshold."
         assert said[2].endswith(words)
-        assert f"Once somebody tries, {100 * above:.3g}% of the records are found with a chance above 9%." in said[3]
+        count = f"{above * records:.0f} ({100 * above:.3g}%) of the records"
+        assert f"Once somebody tries, {count} are found with a chance above 9%." in said[3]
         beside = f"and are exceeded: 9% for the public ({100 * most:.3g}% of the person most at risk)"
         assert any(beside in sentence for sentence in said)
 

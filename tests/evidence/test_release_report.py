@@ -18,9 +18,9 @@ import pytest
 import sfumato as sf
 from sfumato import drawing
 from sfumato.evidence import content as page
-from sfumato.evidence.content import KINDS, promise_in_words
+from sfumato.evidence.content import promise_in_words
 from sfumato.evidence.release_report import doubts_of, summary_of
-from sfumato.evidence.standards import annex_section
+from sfumato.evidence.standards import annex_section, texts
 from sfumato.evidence.subgroups import starred_shares, suppressed_subgroups
 from sfumato.models import MODELS as KNOWN
 from sfumato.published import KINDS as KNOWN_KINDS
@@ -348,7 +348,7 @@ def test_suppressed_subgroups_are_those_that_were_left_out():
 
 def test_every_model_and_kind_has_words():
     assert all(model.in_words for model in KNOWN.values())
-    assert set(KINDS) == set(KNOWN_KINDS)
+    assert set(texts("kinds")) == set(KNOWN_KINDS)
     assert "at least 5 people" in promise_in_words({"name": "k-anonymity", "k": 5})
     assert promise_in_words({"name": "something-new", "x": 1}) == "something-new"
     assert promise_in_words({"name": "k-anonymity"}) == "k-anonymity"

@@ -21,13 +21,14 @@ from sfumato.evaluation.attacks.placement import place_people
 from sfumato.evaluation.attacks.play import Attacks, attack
 from sfumato.evaluation.attacks.protocol import AttackResult
 from sfumato.evaluation.losses import measure
+from sfumato.evaluation.risk.adversaries import DEFAULT
 from sfumato.evaluation.risk.measure import Sample, risk
 from sfumato.evaluation.risk.report import RiskReport
 from sfumato.evaluation.utility.answers import query_workload
 from sfumato.evaluation.utility.describe import describe
 from sfumato.evaluation.utility.measure import Utility, measure_utility
 from sfumato.evidence.context import Decision, abridge, log_in_words
-from sfumato.evidence.standards import annex_section
+from sfumato.evidence.standards import annex_section, texts
 from sfumato.evidence.subgroups import (
     CellChanges,
     cell_changes,
@@ -37,7 +38,7 @@ from sfumato.evidence.subgroups import (
 )
 from sfumato.metrics import Losses
 from sfumato.models import known_model, known_models
-from sfumato.models.protocol import Outcome, least_class_size, limits_of_values, says, smallest_allowed
+from sfumato.models.protocol import Outcome, entry_words, least_class_size, limits_of_values, says, smallest_allowed
 from sfumato.numbers import counted, figure, percent
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, silent
@@ -85,6 +86,15 @@ class ReportedRelease:
     control: Table | None
     earlier: Sequence[Release | Path | str]  # earlier releases of the same people
 
+    @property
+    def several(self) -> bool:
+        """Tell whether people may have several records: a column says who they are, and nobody counted one each."""
+        return self.description.people is not None and not (self.original is not None and _is_one_each(self.original))
+
+
+def _is_one_each(original: Table) -> bool:
+    return original.people is not None and len(np.unique(original.people)) == original.frame.height
+
 
 @dataclass(frozen=True)
 class ReportOptions:
@@ -112,7 +122,7 @@ def report_content(subject: ReportedRelease, wishes: ReportOptions) -> dict[str,
     return {
         "made": datetime.now(UTC).date().isoformat(),
         **_occasion(subject),
-        "kind": {"name": subject.published.kind, "meaning": KINDS.get(subject.published.kind, "")},
+        "kind": {"name": subject.published.kind, "meaning": texts("kinds").get(subject.published.kind, "")},
         "method": method_in_words(subject),
         "records": _records(subject),
         "columns": columns_content(subject),
@@ -221,6 +231,7 @@ def columns_content(subject: ReportedRelease) -> list[dict[str, Any]]:
         **dict.fromkeys(table.schema.sensitive, "sensitive"),
         **dict.fromkeys(table.schema.insensitive, "insensitive"),
     }
+    roles = {**dict.fromkeys(table.schema.key_columns, "identifying"), **roles}
     return [_column(subject, name, role, encoded.get(name)) for name, role in roles.items()]
 
 
@@ -266,13 +277,13 @@ def _untouched(subject: ReportedRelease, name: str, columns: Sequence[pl.Series]
         before, after = (text_of(one).unique() for one in (subject.original.frame[name], columns[0]))  # type: ignore[union-attr]
         if after.is_in(before.implode(), nulls_equal=True).all():
             return "unchanged: every cell is a value of the original"
-    return _UNTOUCHED.get(subject.published.kind, "every cell is a single value")
+    return texts("untouched").get(subject.published.kind, "every cell is a single value")
 
 
 def _treatment(role: str, done: CellChanges | None, untouched: str, *, is_covered: bool) -> str:
     """Say what was done to a column, from its published cells, and what its role promises."""
     if role == "identifying" or done is None:
-        return _ROLES["identifying" if role == "identifying" else "unpublished"]
+        return texts("roles")["identifying" if role == "identifying" else "unpublished"]
     words = [
         f"{what} in {percent(share, 3)} of the cells"
         for what, share in (("intervals", done.intervals), ("groups of values", done.groups), ("*", done.suppressed))
@@ -280,7 +291,7 @@ def _treatment(role: str, done: CellChanges | None, untouched: str, *, is_covere
     ]
     rest = ["; the other cells are single values"] if done.changed < 1 else []
     cells = "".join([", ".join(words), *rest]) if words else untouched
-    more = _ROLES["uncovered" if role == "sensitive" and not is_covered else role]
+    more = texts("roles")["uncovered" if role == "sensitive" and not is_covered else role]
     return f"{cells}; {more}" if more else cells
 
 
@@ -297,7 +308,9 @@ def _unprotected(subject: ReportedRelease) -> list[dict[str, str | None]]:
 
 def _promises(subject: ReportedRelease) -> list[dict[str, Any]]:
     models = list(subject.description.models)
-    known = {str(model.get("name")): promise_in_words(model) for model in models}
+    # By name and parameters first: several promises may have one name.
+    known = {entry_words(each): promise_in_words(each) for each in models}
+    known |= {str(each.get("name")): promise_in_words(each) for each in models}
     if isinstance(subject.published, PublishedTable) and subject.published.pseudonyms is not None:
         known["fingerprints"] = subject.published.pseudonyms.sentence()
     return promises_content(subject.verification, known)
@@ -317,7 +330,7 @@ def promises_content(verification: Verification, known: Mapping[str, str]) -> li
     ] + [
         {
             "promise": wishes.promise,
-            "meaning": OF_WISHES[wishes.letter],
+            "meaning": texts("wishes")[wishes.letter],
             "outcome": str(wishes.outcome),
             "achieved": [],
             "detail": wishes.detail,
@@ -329,35 +342,38 @@ def promises_content(verification: Verification, known: Mapping[str, str]) -> li
 def _risks(subject: ReportedRelease) -> dict[str, Any] | None:
     """Measure risk before and after, for kinds of release whose records can be grouped by their published values."""
     # None where people have several records: what is counted here are records.
-    if subject.description.people is not None:
+    if subject.several:
         return None
     found: dict[str, Any] = {}
     original, policy = subject.original, subject.full_policy
+    own = None if policy is None or policy.context is None else policy.context.threshold
+    more = {0.33, *(() if own is None else (own.value,))} - {0.09, 0.2}
+    limits: Any = (*DEFAULT, *sorted(more))
     everybody = None if original is None or policy is None else population_of(original, policy)
     if original is not None:
-        found["before"] = _risk_figures(risk(original, population=everybody, combinations=1))
+        found["before"] = _risk_figures(risk(original, population=everybody, combinations=1, thresholds=limits))
         found["before"] |= _at_both_ends(policy, original, original.frame.height)
     if isinstance(subject.published, PublishedTable | BucketizedTables):
         shown = subject.published.data if isinstance(subject.published, PublishedTable) else subject.published.quasi
         recoding = None if everybody is None else subject.policy.recoding()
-        by: dict[str, Any] = {"quasi_identifying": subject.published.quasi_identifying}
-        found["after"] = _risk_figures(risk(shown, population=everybody, recoding=recoding, combinations=1, **by))
+        by: dict[str, Any] = {"quasi_identifying": subject.published.quasi_identifying, "combinations": 1}
+        after = risk(shown, population=everybody, recoding=recoding, thresholds=limits, **by)
+        found["after"] = _risk_figures(after)
         found["after"] |= _at_both_ends(policy, shown, shown.height, **by)
     return found or None
 
 
 def _at_both_ends(policy: Policy | None, table: Any, records: int, **more: Any) -> dict[str, Any]:
     """Return the journalist's risk at both ends of the population that the policy states; nothing where none is."""
-    # Nor where a column says who people are: what would be compared with so many people are records.
     stated = policy.context.population if policy and policy.context else None
-    if policy is None or stated is None or policy.columns.person is not None or not records:
+    if policy is None or stated is None or not records:
         return {}
     if stated.least < records:
         raise PolicyError(f"context.population.least: is below the {records:,} records of the table")
     found = []
     for people in dict.fromkeys((stated.least, stated.most)):
         sample = Sample(sampling_fraction=records / people)
-        report = risk(table, sample=sample, combinations=1, **more).journalist
+        report = risk(table, sample=sample, **{"combinations": 1, **more}).journalist
         assert report is not None
         found.append({"people": people, "highest": report.highest, "average": report.average})
     return {"population": found}
@@ -370,7 +386,7 @@ def _recounted_from(subject: ReportedRelease) -> str:
 
 def _people(subject: ReportedRelease) -> dict[str, Any]:
     """Return the risk of people who have several records; without figures where it is not known who is who."""
-    if subject.description.people is None:
+    if not subject.several:
         return {}
     found = subject.verification.people
     if found is None:
@@ -577,7 +593,7 @@ def _suppression(subject: ReportedRelease) -> dict[str, Any] | None:
 def _subgroups(subject: ReportedRelease) -> list[dict[str, Any]]:
     """Return what is lost of each subgroup, and how likely somebody of it is found; of records, not of people."""
     published, original = subject.published, subject.original
-    if not isinstance(published, PublishedTable) or original is None or subject.description.people is not None:
+    if not isinstance(published, PublishedTable) or original is None or subject.several:
         return []
     return [vars(one) for one in subgroup_losses(published, original, subject.policy.recoding(), LEAST)]
 
@@ -654,34 +670,8 @@ def _jinja() -> Any:
         ) from None
 
 
-KINDS = {
-    "generalized-table": "one row for each record, with values made coarser so that several records share them",
-    "sliced-table": "groups of attributes whose values are combined at random within buckets of people; a "
-    "row is not a person",
-    "bucketized-tables": "two tables that share only a bucket number: exact values that may identify people in one, "
-    "counts of sensitive values in the other",
-    "marginal-tables": "tables that count how many people have each combination of values, and no row for any person",
-    "randomized-table": "one row for each record, with values that were exchanged, changed or drawn at random",
-}
-
 _PREDICATES = {"counts": "groups", "goal": "in which a predicate, one for each group, fits exactly one person"}
 """What singling out counts, and wants."""
-_ROLES = {
-    "identifying": "removed",
-    "unpublished": "not published",
-    "quasi-identifying": "",
-    "sensitive": "a promise covers it",
-    "uncovered": "no promise covers it",
-    "insensitive": "no promise covers it",
-}
-"""What a role says of a column, beside what was done to its cells."""
-_UNTOUCHED = {
-    "sliced-table": "every cell is a single value; its link to other columns is drawn inside buckets",
-    "bucketized-tables": "every cell is a single value; its link to the other table is by bucket alone",
-    "marginal-tables": "every cell is a single value, of which people are counted",
-    "randomized-table": "every cell is a single value; the policy says which columns were changed by chance",
-}
-"""What is said of a column without intervals, groups or stars, by the kind of release."""
 
 LIMITS = (
     "The promises hold against somebody who knows the quasi-identifying columns of people, and nothing more. Somebody "
@@ -689,14 +679,6 @@ LIMITS = (
     "A second release of the same people can break what each release alone keeps.",
     "Attacks that were not played, or fail today, may work tomorrow. An attack that does not succeed here is no proof.",
 )
-
-
-OF_WISHES = {
-    "k": "A class promises the largest k, rounded up to a step, that somebody in it wishes for. It has so many people, "
-    "none of whom has a larger share of its rows than 1 in k.",
-    "l": "A class promises the largest l, rounded up to a step, that somebody in it wishes for.",
-}
-"""What classes promise where people wish for more than others, by what they wish for."""
 
 
 def promise_in_words(entry: Mapping[str, Any]) -> str:
@@ -707,6 +689,9 @@ def promise_in_words(entry: Mapping[str, Any]) -> str:
 
 def _one_each(original: Table | None) -> str | None:
     """Say that the original has one record for each person, by a column that was counted."""
+    if original is not None and _is_one_each(original):
+        key = ", ".join(original.schema.key_columns)
+        return f"The original has {original.frame.height:,} people, one record each (counted by {key})."
     if original is None or original.people is not None or original.repeated is not None or not original.unique_keys:
         return None
     names = original.unique_keys
@@ -717,27 +702,17 @@ def _one_each(original: Table | None) -> str | None:
     )
 
 
-FILES = {
-    "release.json": "what is promised, and the hash of each table",
-    "policy.toml": "the policy, as it is published",
-    "report.json": "what was counted of what is published, for machines",
-    "report.txt": "the same, to read",
-    "series.json": "which releases belong together",
-    "signature.json": "who signed the others; it is not signed itself",
-}
-"""What the files of a release folder hold beside its tables."""
-
-
 def recipient_files(release: object) -> list[dict[str, str | None]]:
     """List what goes to the recipient, file by file: name, what it holds, sha256; nothing where there is no folder."""
     if not isinstance(release, str | Path) or not Path(release).is_dir():
         return []
     hashes = hashes_of_files(Path(release))
     names = [*hashes, *([SIGNATURE] if (Path(release) / SIGNATURE).is_file() else [])]
-    known = [*FILES]
-    place = {name: known.index(Path(name).name) if Path(name).name in FILES else -1 for name in names}
+    holds = texts("files")
+    known = [*holds]
+    place = {name: known.index(Path(name).name) if Path(name).name in holds else -1 for name in names}
     return [
-        {"name": name, "holds": FILES.get(Path(name).name, "published data"), "sha256": hashes.get(name)}
+        {"name": name, "holds": holds.get(Path(name).name, "published data"), "sha256": hashes.get(name)}
         for name in sorted(names, key=lambda name: (name.count("/"), place[name]))
     ]
 

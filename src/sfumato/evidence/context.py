@@ -29,7 +29,7 @@ _RECORDS = (
     "Nobody named a column that says who people are (columns.person)."
 )
 ESTIMATED = "A journalist's risks are estimated"
-BY_SIGHT = ("linkage",)
+BY_SIGHT = ("linkage", "nearest-linkage")
 """Attacks that somebody may carry out without meaning to, by seeing a record that fits. All others take intent."""
 KNOWS = "somebody who knows the quasi-identifying columns and no others"
 _LOOK = "; look at the attacks"
@@ -120,6 +120,9 @@ def context_content(context: Context, content: Mapping[str, Any]) -> dict[str, A
     thresholds = [_compared(one, _worst(after, one.view), chances[likeliest]) for one in _thresholds(context)]
     decided_by = _worst(after, context.threshold.attacker) if context.threshold else known
     attacks = list(_attack_products(content.get("attacks"), chances))
+    for one in thresholds:
+        sure = one["view"] == "prosecutor" and not reason
+        one["above"] = next((each for each in above if sure and _value(each) == round(one["value"], _DIGITS)), None)
     verdict = _verdict(
         thresholds,
         context,
@@ -133,7 +136,7 @@ def context_content(context: Context, content: Mapping[str, Any]) -> dict[str, A
     decisive = next(one for one in thresholds if one["name"] == verdict["threshold"])
     if verdict["outcome"] != "not counted":
         said, beside = verdict["sentences"], _exceeded_beside(thresholds, decisive)
-        together, share = _together(decisive, chances), _share_above(decisive, above)
+        together, share = _together(decisive, chances), _share_above(decisive)
         verdict["sentences"] = [*said[:2], *together, " ".join([said[2], *share]), *said[3:], *beside]
     verdict["sentences"] += _attacks_above(attacks, decisive)
     return {
@@ -320,13 +323,17 @@ def _together(decisive: Mapping[str, Any], chances: Mapping[str, float]) -> Iter
         )
 
 
-def _share_above(decisive: Mapping[str, Any], above: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _value(above: Mapping[str, Any]) -> float:
+    return float(above["threshold"].split()[0])
+
+
+def _share_above(decisive: Mapping[str, Any]) -> Iterator[str]:
     """Say how many people are found more easily than the threshold says, once somebody tries."""
-    if decisive["view"] == "prosecutor":
-        for one in above:
-            if one["share"] and float(one["threshold"].split()[0]) == decisive["value"]:
-                share, value = percent(one["share"], _DIGITS), percent(decisive["value"], _DIGITS)
-                yield f"Once somebody tries, {share} of the records are found with a chance above {value}."
+    found, value = decisive["above"], percent(decisive["value"], _DIGITS)
+    if found:
+        records, share = found["records"], percent(found["share"], _DIGITS)
+        count = f"{records:,} ({share})" if isinstance(records, int) else f"{records} ({share})"
+        yield f"Once somebody tries, {count} of the records are found with a chance above {value}."
 
 
 def _exceeded_beside(thresholds: Sequence[Mapping[str, Any]], decisive: Mapping[str, Any]) -> Iterator[str]:

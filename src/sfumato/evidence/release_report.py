@@ -18,7 +18,6 @@ from sfumato.errors import InputError, PolicyError, raise_all, write_errors
 from sfumato.evaluation.attacks.play import NAMES
 from sfumato.evaluation.attacks.verdicts import Verdict
 from sfumato.evidence.content import (
-    KINDS,
     LEAST,
     ReportedRelease,
     ReportOptions,
@@ -43,6 +42,7 @@ from sfumato.evidence.standards import (
     glossary_of,
     page_questions,
     standards_content,
+    texts,
 )
 from sfumato.models.protocol import Outcome
 from sfumato.numbers import counted, percent
@@ -287,7 +287,9 @@ def report(
         if series is not None:
             content = _with_series(content, series)
         # What the steward's policy asked for is not published; what was taken is.
-        shown = {"method": method_in_words(replace(subject, full_policy=None))}
+        shown: dict[str, Any] = {"method": method_in_words(replace(subject, full_policy=None))}
+        # Who is who stays with the steward, and with it whether anybody has several records.
+        shown |= {} if subject.description.people is None else {"people": {}, "risk": None}
         public = public_edition({**content, **shown, "columns": columns_content(replace(subject, original=None))})
         joined = [] if together is None else together["published"][1:]
         stays = [*content["stays"], *({"what": "what was published of these people", "name": name} for name in joined)]
@@ -925,7 +927,7 @@ def receipt(folder: Path, name: str | None = None) -> str:
         "made": datetime.now(UTC).date().isoformat(),
         "versions": versions(),
         "occasion": [(key, str(edition[key])) for key in ("purpose", "recipient") if edition.get(key)],
-        "kind": KINDS.get(published.kind, published.kind),
+        "kind": texts("kinds").get(published.kind, published.kind),
         "promises": [promise_in_words(model) for model in description.models],
         "checks": counted.to_dict()["checks"],
         "limits": report_limits(published, description, opened.policy),

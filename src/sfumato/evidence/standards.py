@@ -21,12 +21,17 @@ from sfumato.numbers import counted, figure, percent
 from sfumato.policy.parts import WAYS, Context
 
 
+def texts(part: str) -> dict[str, str]:
+    """Return what a page says of the members of a part, such as the kinds of release."""
+    return dict(_file()[part])
+
+
 def glossary_of(page: str) -> dict[str, str]:
     """Return the words of the glossary that occur in a page."""
     text = re.sub(r"<style.*?</style>|<[^>]+>", " ", page, flags=re.DOTALL).replace("-", " ").lower()
     return {
         word: meaning
-        for word, meaning in _file()["glossary"].items()
+        for word, meaning in texts("glossary").items()
         if re.search(rf"\b{re.escape(word.replace('-', ' ').lower())}", text)
     }
 
