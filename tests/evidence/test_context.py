@@ -136,8 +136,8 @@ def test_attacks_that_succeed_stand_beside_the_verdict(folder, table):
     played = [{"attack": name, "verdict": verdict, "success": success} for name, verdict in verdicts.items()]
     found = context_content(stated.context, {**counted, "attacks": {"results": played}})
     told = (
-        "Attacks whose success, times the chance of their own way, is above 20%: singling-out 25% (attempt; guessing "
-        "alone 15%), linkage 45% (recognition; guessing alone 27%), skewness 25% (attempt; guessing alone 15%). "
+        "Attacks whose success, times the chance of their own way, is above 20%: linkage 45% (recognition; "
+        "guessing 27%); singling-out 25% (attempt; guessing 15%); skewness 25% (attempt; guessing 15%). "
         "They do not decide: the threshold is for the counted chance to find a person, not for what attacks tell."
     )
     assert told in found["verdict"]["sentences"]
@@ -513,7 +513,7 @@ def test_slow_attacks_are_cut(folder, table, monkeypatch):
     for attack in (Homogeneity, BackgroundKnowledge):
         monkeypatch.setattr(attack, "play", sleep)
     attacks = sf.report(folder, table, policy=policy(), attacks=3.0, seed=1).to_dict()["attacks"]
-    assert attacks["unplayed"]["homogeneity"].startswith("was cut after ")
+    assert attacks["unplayed"]["homogeneity"].startswith("was stopped after ")
     assert "background-knowledge" in attacks["unplayed"]
     assert attacks["results"]
     assert not {one["attack"] for one in attacks["results"]} & {"homogeneity", "background-knowledge"}

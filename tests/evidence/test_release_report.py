@@ -261,14 +261,14 @@ def test_verdicts_are_three_and_stand_on_the_page(release, table):
         (["undecided"], "None of 1 attack is known to succeed; undecided: one.", True),
         (
             ["succeeds", "undecided"],
-            "1 of 2 attacks succeeds; it goes beyond what a promise allows: one; undecided: two.",
+            "1 of 2 attacks succeeds; no promise limits one; undecided: two.",
             True,
         ),
         (["unplayed", "no better"], "None of 1 attack succeeds.", False),
         # One attack of three scores.
         (
             ["no better", "succeeds", "two: undecided"],
-            "1 of 2 attacks succeeds; it goes beyond what a promise allows: two.",
+            "1 of 2 attacks succeeds; no promise limits two.",
             True,
         ),
     ],
@@ -498,3 +498,17 @@ def test_files_are_listed_by_who_gets_them(release, table, tmp_path):
     assert sha256(annex.read_bytes()).hexdigest() in kept.short_html()
     assert "evidence.html" not in kept.short_html("public")
     assert kept.to_dict("public")["stays"] == []
+
+
+def test_the_worst_stands_beside_guessing_and_what_nobody_promised(report):
+    """The naive twin looks at all people, and at the smallest share of the surest that has twenty."""
+    content = report.to_dict()
+    for one in content["attacks"]["results"]:
+        looks = [look["inside"] for look in one.get("curve", {"looks": []})["looks"] if look["surest"]]
+        first = next((look for look in looks if look["people"] >= 20), None)
+        shares = [each["share"] for each in (one["success"], first) if each and each["people"]]
+        if one["basis"] is not None and one["attack"] != "homogeneity":
+            assert one["basis"]["share"] == pytest.approx(max(shares), abs=1e-3)
+    told = [one for one in content["attacks"]["results"] if one["succeeds"] and one["basis"]]
+    worst = max(told, key=lambda one: one["basis"]["share"] - one["basis"]["baseline"])["basis"]
+    assert f"Worst: of {worst['who']}, " in report.short_html()

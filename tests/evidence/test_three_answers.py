@@ -136,7 +136,7 @@ def test_an_attack_with_two_scores_is_one_attack():
         "earlier": [],
     }
     found = {one["question"]: one for one in answers_content(content)}["inference"]
-    assert found["sentence"] == "2 of 3 attacks succeed; 1 of them goes beyond what a promise allows: homogeneity."
+    assert found["sentence"] == "2 of 3 attacks succeed; no promise limits homogeneity."
     assert found["limits"][0] == "These attacks are about ill, flag alone."
 
 

@@ -63,7 +63,7 @@ _DIGITS = 6
 LEAST = 10
 """Original records that a subgroup must have to be reported."""
 
-_QUERIES = 500
+_QUERIES, _FEW = 500, 20
 _GUESS = "attribute-inference"
 _NO_GUESS = (
     "no attack guesses {name}, of which no promise speaks, in this kind of release; call it sensitive in another "
@@ -561,22 +561,30 @@ def _by_weight(results: Sequence[AttackResult]) -> list[AttackResult]:
 
 def result_content(result: AttackResult) -> dict[str, Any]:
     """Write one result, with what the page asks of it."""
-    found = result.to_dict()
-    first = next(_looks(found.get("curve")), None) if not result.success.people else None
+    found = result.to_dict() | (_PREDICATES if result.attack == "singling-out" else {})
+    surest = _first(found.get("curve"))
+    first = surest if not result.success.people else None
+    about = re.match(r"whose (?!record )(?:generalized )?(.+?) (?:was|is) ", result.goal)
     return {
         **found,
-        **(_PREDICATES if result.attack == "singling-out" else {}),
         "guessing": found["success"]["baseline"] if first is None else first["inside"]["baseline"],
-        "others": _others(found.get("control") if first is None else first.get("control")),
         "is_allowed": bool(result.is_allowed),
         "needed": result.needed,
         "surest": _surest(found.get("curve")),
-        "first": next(_looks(found.get("curve")), None),
+        "first": surest,
+        "basis": _basis(found, surest),
+        "label": f"{result.attack} of {about[1]}" if about and ":" not in result.attack else result.attack,
     }
 
 
-def _others(control: Mapping[str, Any] | None) -> float | None:
-    return control["share"] if control and control["people"] else None
+def _basis(result: Mapping[str, Any], first: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return the figures by which an attack is compared: of the surest, where these are higher, else of all."""
+    surest = {} if first is None or result["attack"] == "homogeneity" else {**first["inside"], "surest": " surest"}
+    figures = max(result["success"], surest, key=lambda one: round(one["share"], 3) if one.get("people") else -1)
+    goal = result["goal"].replace(" with certainty", " rightly" if "surest" in figures else " with certainty")
+    who = f"{figures['people']:,}{figures.get('surest', '')} {result['counts']}"
+    gain = figures["share"] - figures["baseline"]
+    return {**figures, "who": who, "goal": goal, "gain": gain} if figures["people"] else None
 
 
 def _suppression(subject: ReportedRelease) -> dict[str, Any] | None:
@@ -904,6 +912,7 @@ def _as_played(result: Mapping[str, Any], source: str) -> dict[str, Any]:
     return {
         "attack": f"{result['attack']}{source}",
         "knows": result["knows"],
+        "goal": result.get("goal"),
         "headline": f"{result['headline']}{within}",
         "guessing": result["guessing"],
         "succeeds": result["succeeds"] and not result["is_allowed"],
@@ -917,23 +926,20 @@ def _as_played(result: Mapping[str, Any], source: str) -> dict[str, Any]:
 
 def _surest(curve: Mapping[str, Any] | None) -> str:
     """Say how often the attacker is right about the first of those of whom they are surest."""
-    first = next(_looks(curve), None)
+    first = _first(curve)
     if first is None or curve is None:
         return ""
-    share, *ends = (percent(first["inside"][key], 3) for key in ("share", "low", "high"))
-    guessed = f", by guessing {percent(first['inside']['baseline'], 3)}"
-    others = first.get("control")
-    bound = f", of people who are not in the data {percent(others['share'], 3)}" if others and others["people"] else ""
-    bound += "" if curve["bound"] is None else f"; promised at most {percent(curve['bound'], 3)}"
-    right, people = first["inside"]["successes"], first["inside"]["people"]
-    expected = "" if float(right).is_integer() else "expected "
-    who = f"surest {percent(first['surest'], 3)}: {expected}{figure(right, 3)} of {people:,}"
-    return f"{who}, {share} ({' to '.join(ends)}){guessed}{bound}"
+    inside, others, bound = first["inside"], first.get("control"), curve["bound"]
+    share, low, high, guessed = (percent(inside[key], 3) for key in ("share", "low", "high", "baseline"))
+    more = f", of people who are not in the data {percent(others['share'], 3)}" if others and others["people"] else ""
+    more += "" if bound is None else f"; promised at most {percent(bound, 3)}"
+    return f"of the {inside['people']:,} surest {share} ({low} to {high}), by guessing {guessed}{more}"
 
 
-def _looks(curve: Mapping[str, Any] | None) -> Iterator[Mapping[str, Any]]:
-    """Yield the shares of the surest of whom anybody is known."""
-    return (one for one in (curve or {"looks": ()})["looks"] if one["surest"] and one["inside"]["people"])
+def _first(curve: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Return the smallest share of the surest that has enough people, else the largest."""
+    looks = [one for one in (curve or {"looks": ()})["looks"] if one["surest"] and one["inside"]["people"]]
+    return next((one for one in looks if one["inside"]["people"] >= _FEW), looks[-1] if looks else None)
 
 
 def attacks_in_words(played: Sequence[Mapping[str, Any]]) -> str:
@@ -942,18 +948,20 @@ def attacks_in_words(played: Sequence[Mapping[str, Any]]) -> str:
     `played`: each score with ``attack``, ``headline``, and whether it ``succeeds`` beyond what is promised.
     """
     beating = {one["attack"] for one in played if one["headline"].startswith("succeeds")}
-    beyond = as_known(played, [one for one in played if one["succeeds"]])
     doubtful = [one for one in played if one["headline"].startswith("undecided") and one["attack"] not in beating]
-    undecided = ", ".join(as_known(played, doubtful))
+    above = [one for one in played if one["succeeds"]]
+    bounded = [one for one in above if one.get("allowed") is not None]
+    free, beyond, undecided = (
+        ", ".join(as_known(played, some)) for some in ([one for one in above if one not in bounded], bounded, doubtful)
+    )
     many = counted(len({one["attack"] for one in played}), "attack")
     if not beating:
         found = f"None of {many} {'is known to succeed' if undecided else 'succeeds'}"
     else:
         found = f"{len(beating)} of {many} {'succeeds' if len(beating) == 1 else 'succeed'}"
-        many = "all of them go" if len(beyond) == len(beating) else f"{len(beyond)} of them go"
-        many = "it goes" if len(beating) == 1 else many if len(beyond) > 1 else "1 of them goes"
-        goes = f"; {many} beyond what a promise allows: {', '.join(beyond)}"
-        found += goes if beyond else ", all within what is promised"
+        found += f"; no promise limits {free}" if free else ""
+        found += f"; beyond what a promise allows: {beyond}" if beyond else ""
+        found += "" if free or beyond else ", all within what is promised"
     return f"{found}{f'; undecided: {undecided}' if undecided else ''}."
 
 
@@ -962,7 +970,8 @@ def as_known(played: Sequence[Mapping[str, Any]], some: Sequence[Mapping[str, An
     of: dict[str, list[str]] = {}
     for one in some:
         of.setdefault(one["attack"], []).append(one["knows"])
-    several = {name for name in of if len({one["knows"] for one in played if one["attack"] == name}) > 1}
+    named = {name: [(one["knows"], one.get("goal")) for one in played if one["attack"] == name] for name in of}
+    several = {name for name, all_of_them in named.items() if len({*all_of_them}) > len({of for _, of in all_of_them})}
     return [f"{name} ({'; '.join(dict.fromkeys(of[name]))})" if name in several else name for name in of]
 
 

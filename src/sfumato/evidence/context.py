@@ -298,10 +298,8 @@ def _of_view(view: str, stage: str, figures: Mapping[str, Any]) -> dict[str, Any
 def _attack_products(attacks: Mapping[str, Any] | None, chances: Mapping[str, float]) -> Iterator[dict[str, Any]]:
     """Yield the success of each attack that was played, and the product with each way that it belongs to."""
     for result in (attacks or {}).get("results", ()):
-        name, success = result["attack"], result.get("success")
-        looks = [one for one in (result.get("curve") or {"looks": ()})["looks"] if one["surest"]]
-        if success and not success["people"] and looks and looks[0]["inside"]["people"]:
-            name, success = f"{name}, of the surest {percent(looks[0]['surest'], _DIGITS)}", looks[0]["inside"]
+        success = result.get("basis") or result.get("success")
+        name = f"{result['label']}, {success['who']}" if "who" in success else result["attack"]
         if success and success["people"]:
             figures = {key: success[key] for key in ("share", "low", "high")}
             ways = [name for name in chances if name != "recognition" or result["attack"] in BY_SIGHT]
@@ -356,21 +354,18 @@ def _exceeded_beside(thresholds: Sequence[Mapping[str, Any]], decisive: Mapping[
 
 def _attacks_above(attacks: Sequence[Mapping[str, Any]], decisive: Mapping[str, Any]) -> Iterator[str]:
     """Say which attacks lie above the threshold that decides, what guessing gives, and why they do not decide."""
-    found: dict[str, tuple[float, str, float]] = {}
+    found: list[tuple[float, str]] = []
     for one in attacks:
         share, way = max((product["share"], way) for way, product in one["products"].items())
-        if share > decisive["value"]:
-            guess = one["baseline"] * share / one["share"]
-            found[one["attack"]] = max(found.get(one["attack"], (0.0, "", 0.0)), (share, way, guess))
+        guess = one["baseline"] * share / one["share"] if one["share"] else 0.0
+        beside = f"({'' if way == 'public' else f'{way}; '}guessing {percent(guess, _DIGITS)})"
+        if share > max(decisive["value"], guess):
+            found.append((guess - share, f"{one['attack']} {percent(share, _DIGITS)} {beside}"))
     if found:
-        listed = ", ".join(
-            f"{name} {percent(share, _DIGITS)} ({'' if way == 'public' else f'{way}; '}guessing alone "
-            f"{percent(guess, _DIGITS)})"
-            for name, (share, way, guess) in found.items()
-        )
-        times = "" if all(way == "public" for _, way, _ in found.values()) else ", times the chance of their own way,"
+        times = "" if "public" in attacks[0]["products"] else ", times the chance of their own way,"
         yield (
-            f"Attacks whose success{times} is above {percent(decisive['value'], _DIGITS)}: {listed}. They do not "
+            f"Attacks whose success{times} is above {percent(decisive['value'], _DIGITS)}: "
+            f"{'; '.join(said for _, said in sorted(found))}. They do not "
             "decide: the threshold is for the counted chance to find a person, not for what attacks tell."
         )
 

@@ -550,7 +550,7 @@ def open_points(content: Mapping[str, Any]) -> list[str]:
         *(f"Column {one['name']!r}: {one['looks']}" for one in content.get("unprotected", ()) if one["looks"]),
         *([content["repeated"]] if "repeated" in content else []),
         *(
-            f"Attacks that {words} beyond any promise: {', '.join(as_known(attacks['results'], found))}."
+            f"Attacks that {words} and that no promise allows: {', '.join(as_known(attacks['results'], found))}."
             for words, verdict in (("succeed", "succeeds"), ("may succeed, for all that was tried,", "undecided"))
             if (found := [one for one in attacks["results"] if one["verdict"] == verdict and not _is_harmless(one)])
         ),
@@ -680,7 +680,8 @@ def _risk_of_people(people: Mapping[str, Any] | None) -> list[str]:
     if not people:
         return ["The risk of people is not counted: they may have several records, and who is who is not published."]
     highest, average = percent(people["highest"], 3), percent(people["average"], 3)
-    return [f"Somebody known to be in the table is found with a chance of {highest} at most, {average} on average."]
+    found = f"A person who is known to be in the table is found with a chance of {highest} at most by {KNOWS}"
+    return [f"{found}, {average} on average."]
 
 
 def _risk_of_known(known: Mapping[str, Any] | None) -> list[str]:
@@ -819,7 +820,7 @@ def _draw_attacks(attacks: Mapping[str, Any] | None) -> str:
         )
         if control and control["people"]:
             axes.plot(control["share"], place, "D", color=COLOURS[4], markersize=5, markerfacecolor="none")
-    axes.set_yticks(range(len(results)), [_named(result, results) for result in results])
+    axes.set_yticks(range(len(results)), [result["label"] for result in results])
     axes.invert_yaxis()
     axes.set_xlim(-0.02, 1.02)
     if any(result.get("control") for result in results):
@@ -839,9 +840,9 @@ def _curves(attacks: Mapping[str, Any] | None) -> str:
     rows = -(-len(drawn) // _CURVES_ABREAST)
     figure, places = canvases(rows, _CURVES_ABREAST, height=0.6 + 2.5 * rows)
     for place, result in zip(places, drawn, strict=False):
-        _curve(place, result["curve"], result["success"]["baseline"])
+        _curve(place, result["curve"], result["curve"]["looks"][0]["inside"]["baseline"])
         place.set_xlabel(f"surest % of the {_counted([result])}")
-        place.set_title(_named(result, results), fontsize="medium", loc="left")
+        place.set_title(result["label"], fontsize="medium", loc="left")
     for place in places[len(drawn) :]:
         place.set_visible(False)
     named = dict(zip(*reversed(_legend(places[: len(drawn)])), strict=True))
@@ -881,13 +882,6 @@ def _legend(places: Sequence[Any]) -> tuple[list[Any], list[str]]:
         handles += one
         labels += name
     return handles, labels
-
-
-def _named(result: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> str:
-    """Name a result; those of one attack are numbered."""
-    alike = [one for one in results if one["attack"] == result["attack"]]
-    number = f" {1 + alike.index(result)}" if len(alike) > 1 else ""
-    return f"{result['attack']}{number}"
 
 
 def _associations(utility: Mapping[str, Any] | None) -> str:

@@ -553,7 +553,7 @@ def _results_within(seconds: float, one: Attack, target: Target, settled: Target
 
     def look(what: str, done: int, total: int) -> None:
         if monotonic() > end:
-            raise _LateError(f"was cut after {seconds:.3g} s")
+            raise _LateError(f"was stopped after {seconds:.3g} s, for want of time")
 
     def play(beat: Progress) -> Sequence[AttackResult]:
         return _results(one, replace(target, progress=beat), replace(settled, progress=beat))
