@@ -97,7 +97,7 @@ def test_few_letters_signs_alone_and_two_encodings_tell_none(content: bytes) -> 
     [
         (["12.50 CR", "3 DR", "4.00 CR"], "cr/dr", False, 12.5),
         (["12 H", "3 S"], "h/s", False, 12),
-        (["~5", "ca. 9", "7"], "~/ca.", False, 5),
+        (["~5", "ca. 9", "7"], "ca./~", False, 5),
         (["3.4*", "2.1", "2.0 a)"], "*/†", False, 3.4),
         (["12k", "1.5M", "800"], "k/m", True, 12_000),
         (["$12", "15 USD"], "$/usd", True, 12),
@@ -114,3 +114,44 @@ def test_marks_that_mean_one_unit_are_read(texts: list[str], unit: str, sure: bo
 @pytest.mark.parametrize("texts", [["5 m", "3"], ["12 kg", "15 lb"], ["A1", "B2"], ["5 CR", "3 XX"]])
 def test_other_marks_are_no_unit(texts: list[str]) -> None:
     assert not [one for one in proposals(pl.Series(texts * 5)) if one.form.unit and "/" in one.form.unit]
+
+
+def test_names_in_two_rows_are_put_together(tmp_path: Path) -> None:
+    records = "".join(f"P{row:03},{50 + row},{120 + row},{49 + row},{118 + row}\n" for row in range(20))
+    table = opened(tmp_path, f",first,,second,\nid,kg,bp,kg,bp\n{records}")
+    assert (table.frame.columns, table.height) == (["id", "first kg", "first bp", "second kg", "second bp"], 20)
+    assert "The names of the columns stand in two rows, and were put together." in table.remarks
+
+
+def test_names_of_several_columns_are_numbered_unless_they_may_be_a_record(tmp_path: Path) -> None:
+    records = "".join(f"P{row:03},{50 + row},{120 + row}\n" for row in range(20))
+    assert opened(tmp_path, f"id,value,value\n{records}").frame.columns == ["id", "value", "value 2"]
+    with pytest.raises(sf.InputError, match="several columns have the same name"):
+        opened(tmp_path, f"P999,50,50\n{records}")
+    with pytest.raises(sf.InputError, match="several columns have the same name"):
+        opened(tmp_path, "north,flu,flu\n" + "south,gout,flu\n" * 20)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("id¦age¦place", "parted by '¦'"),
+        ("id     age    place", "parted by blanks"),
+        ("name: Ada", "a name and a value"),
+    ],
+)
+def test_what_is_no_table_with_a_separator_is_called_what_it_is(line: str, says: str, tmp_path: Path) -> None:
+    other = {"id¦age¦place": "7¦31¦Bern", "name: Ada": "age: 31\nplace: Bern\nname: Ben"}.get(
+        line, "7      31     Bern"
+    )
+    with pytest.raises(sf.InputError, match=says):
+        opened(tmp_path, f"{line}\n" + f"{other}\n" * 12)
+    plain = "note\n" + "came late. Went home\n" * 12
+    assert opened(tmp_path, plain).height == 12
+
+
+def test_numbers_named_as_codes_are_codes_with_a_remark(tmp_path: Path) -> None:
+    text = "zip,pay\n" + "".join(f"{8000 + row},{3000 + row}\n" for row in range(40))
+    table = opened(tmp_path, text)
+    assert {name: str(kind) for name, kind in table.kinds.items()} == {"zip": "categorical", "pay": "numeric"}
+    assert any("read as codes" in remark and "kind=numeric" in remark for remark in table.remarks)

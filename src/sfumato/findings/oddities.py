@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -329,10 +329,13 @@ _DAMAGED = r"^(?:[0-9]{1,2}[-. ]\p{L}{3}\.?|\p{L}{3}\.?[-. ][0-9]{2}|[0-9]{4}-[0
 _MOST_DAMAGED = 0.34
 
 
-def left_by_programs(texts: pl.Series, counts: NDArray[np.int64]) -> tuple[tuple[str, int], ...]:
+def left_by_programs(
+    texts: pl.Series, counts: NDArray[np.int64], names: Collection[str] = _LEFT.keys()
+) -> tuple[tuple[str, int], ...]:
     """Count the records whose text holds what a program left: markup, formulas, powers of ten. Cost O(bytes)."""
     found = []
-    for name, pattern in _LEFT.items():
+    for name in names:
+        pattern = _LEFT[name]
         fits = texts.str.contains(pattern)
         if name == "other-digits" and fits.any():
             fits = texts.str.contains(_OWN_DIGITS)
@@ -340,7 +343,7 @@ def left_by_programs(texts: pl.Series, counts: NDArray[np.int64]) -> tuple[tuple
             continue  # inches
         if fits.any():
             found.append((name, int(counts[fits.to_numpy()].sum())))
-    damaged = texts.str.contains(_DAMAGED)
+    damaged = texts.str.contains(_DAMAGED) if len(names) == len(_LEFT) else pl.Series([False])
     if damaged.any() and 2 * int(texts.str.contains(_RANGES).sum()) < len(texts):
         damaged = _days_among_names(texts, damaged)
     if damaged.any():
@@ -451,9 +454,9 @@ def rows_that_add_up(columns: Sequence[NDArray[np.float64]], likely: Sequence[in
         parts = [sums[row] - added, *([sums[row] - sums[begin]] if row - begin > 1 else [])]
         if row < 2 or not here.any():
             continue
-        if any(np.allclose(part[known[row]], numbers[row][known[row]]) for part in parts) and (
-            here.sum() > 1 or row >= _FEWEST_ADDED
-        ):
+        is_sum = any(np.allclose(part[known[row]], numbers[row][known[row]]) for part in parts)
+        # One number may be as much as another one by chance.
+        if is_sum and (here.sum() > 1 or np.count_nonzero(np.nan_to_num(numbers[:row, here])) >= _FEWEST_ADDED):
             found, begin, added = found + 1, row + 1, added + np.where(known[row], numbers[row], 0.0)
     return found
 

@@ -413,13 +413,28 @@ def _profile(table: RawTable, name: str, declared: Attribute) -> Profile:
         return Profile(nothing, 0, (), str(error), 0, None, hardly_text=True, is_nested=True)
 
 
+def _counted(column: pl.Series) -> pl.DataFrame:
+    """Count the records of each value. Cost O(n)."""
+    if isinstance(column.dtype, pl.Categorical):
+        counts = np.bincount(column.to_physical().drop_nulls().to_numpy())
+        places = np.flatnonzero(counts)
+        try:
+            values = pl.Series("v", places, dtype=pl.UInt32).cat.to(column.dtype)
+        except pl.exceptions.PolarsError:
+            # Categories that other columns share: some numbers stand for nothing here.
+            values = pl.Series("v", [], dtype=column.dtype)
+        if len(values):
+            return pl.DataFrame({"v": values, "c": counts[places]})
+    return column.to_frame("v").group_by("v").agg(pl.len().alias("c")).drop_nulls("v")
+
+
 def profile_of(column: pl.Series, reading: ValueReading, declared: Attribute = Attribute()) -> Profile:  # noqa: B008
     """Read a column that is as its source has it, or as it is published unchanged. Cost O(n)."""
     name = column.name
     plain = _plain_numbers(column, reading, declared)
     if plain is not None:
         return plain
-    counted_values = column.to_frame("v").group_by("v").agg(pl.len().alias("c")).drop_nulls("v")
+    counted_values = _counted(column)
     # Whatever the order of the records, values are looked at in one order.
     is_text = counted_values["v"].dtype == pl.String or isinstance(counted_values["v"].dtype, (pl.Categorical, pl.Enum))
     counted_values = counted_values.sort(pl.col("v").cast(pl.String) if is_text else "v", "c")
@@ -434,6 +449,10 @@ def profile_of(column: pl.Series, reading: ValueReading, declared: Attribute = A
     present = ~texts.is_in(list(reading.missing))
     texts, counts = texts.filter(present).alias(name), counts[present.to_numpy()]
     return _profile_of_texts(texts, counts, len(column), reading, declared)
+
+
+_IN_NUMBERS = ("exponents", "other-digits")
+"""What programs leave that numbers may have."""
 
 
 def _plain_numbers(column: pl.Series, reading: ValueReading, declared: Attribute) -> Profile | None:
@@ -452,7 +471,7 @@ def _plain_numbers(column: pl.Series, reading: ValueReading, declared: Attribute
         return None
     ones = np.ones(len(column), dtype=np.int64)
     found = _values(column.name, typed.values, None, typed.kind, len(column))
-    left = left_by_programs(column.fill_null(""), ones)
+    left = left_by_programs(column.fill_null(""), ones, _IN_NUMBERS)
     left += _without_end(typed.values, ones) + _codes_among(column, typed.values.cast(pl.Float64))
     remarks = tuple(remark.removeprefix(f"Column {column.name!r}: ") for remark in typed.remarks)
     return Profile(found, missing, (), None, 0, typed.kind, left=left, remarks=remarks)
@@ -1037,15 +1056,14 @@ def _sums(table: RawTable, profiles: Sequence[Profile]) -> int:
     of_numbers = [each for each in profiles if each.values.kind is Kind.NUMERIC and len(each.values.distinct) > 1]
     if not of_numbers or table.height <= _FEWEST_ABOVE_SUMS:
         return 0
-    likely = np.zeros(table.height, dtype=np.bool_)
+    likely, words = np.zeros(table.height, dtype=np.bool_), [*values_that_mean("totals")]
     for each in profiles:
-        name, words = each.values.name, values_that_mean("totals")
-        if each.values.kind is not Kind.NUMERIC:
-            texts, labels = table.texts(name), each.values.distinct.cast(pl.String)
-            missing = table.reading_of(name).missing
-            marks = [*missing, *labels.filter(labels.str.strip_chars().str.to_lowercase().is_in([*words]))]
-            found = texts.is_null() | texts.cast(pl.String).is_in(marks).fill_null(True)
-            likely |= found.to_numpy() if 0 < found.sum() <= _MOST_LIKELY_SUMS * len(found) else False
+        labels = each.values.distinct if each.values.kind is Kind.CATEGORICAL else pl.Series([], dtype=pl.String)
+        said = labels.cast(pl.String).filter(labels.cast(pl.String).str.strip_chars().str.to_lowercase().is_in(words))
+        is_rare = each.missing <= _MOST_LIKELY_SUMS * table.height and each.values.kind is not Kind.NUMERIC
+        if is_rare and (each.missing or len(said)):
+            texts = with_missing(table.texts(each.values.name), table.reading_of(each.values.name))
+            likely |= (texts.is_null() | texts.cast(pl.String).is_in(said.implode()).fill_null(False)).to_numpy()
     likely[-1] |= all(_is_half(table, each.values) for each in of_numbers)
     if not likely.any():
         return 0

@@ -391,7 +391,7 @@ def _numbers(texts: pl.Series, sample: pl.Series, share: float) -> Iterator[Prop
         sure = (plain_unit or (unit not in _NOT_SURE and bool(fraction) and unit not in _CLOCK_WORDS)) and not (
             _may_be_grouped_codes(known, used, bool(fraction)) or known.str.contains(r"^\(.*\)$|_").all()
         )
-        is_about = unit in _ABOUT or unit in SEVERAL_MARKS
+        is_about = unit in SEVERAL_MARKS or unit in SEVERAL_MARKS[_NOT_EXACT[0]]
         if not sure and not is_about and (is_before or known.n_unique() < _FEWEST_CODES):
             continue
         is_written = used.is_numeric or texts.str.contains(_WRITTEN).any()
@@ -410,18 +410,16 @@ def _marks_of_one_unit(sample: pl.Series) -> str | None:
     found = {*parts.select(pl.concat_str(pl.nth(0), pl.nth(1))).to_series().unique()}
     return next(
         (unit for unit, marks in SEVERAL_MARKS.items() if len(found) > 1 and found <= {*marks, ""}
-         and (len(found) > 2 or unit in _BESIDE_SOME or "" not in found)), None,
+         and (len(found) > 2 or unit in _BESIDE_SOME or "" not in found) and ("" in found or unit != "*/†")), None,
     )  # fmt: skip
 
 
-_BESIDE_SOME = ("~/ca.", "*/†", "cr/dr", "$/usd", "€/eur", "£/gbp")
+_BESIDE_SOME = ("ca./~", "*/†", "cr/dr", "$/usd", "€/eur", "£/gbp")
 """Units that one mark beside some of the numbers tells."""
-_NOT_EXACT, _SIDES = ("~/ca.", "*/†"), ("cr/dr", "h/s", "c/d")
+_NOT_EXACT, _SIDES = ("ca./~", "*/†"), ("cr/dr", "h/s", "c/d")
 _NOT_SURE = (*_NOT_EXACT, *_SIDES)
 
 
-# Words and signs before numbers that are not exact.
-_ABOUT = ("~", "≈", "about", "approx.", "approx", "around", "ca.", "ca", "circa", "etwa", "env.", "environ")
 _CLOCK_WORDS = ("uhr", "am", "pm", "a.m.", "p.m.", "o'clock")
 _LONG_CODE_IN_GROUPS = 9
 
@@ -701,8 +699,8 @@ def _about_forms(name: str, known: pl.Series) -> InputError | None:
     )
 
 
-def question_of_codes(name: str, known: pl.Series) -> InputError | None:
-    """Ask about whole numbers of one length in columns named as codes are, and about days of eight digits."""
+def question_of_codes(name: str, known: pl.Series) -> InputError | Proposal | None:
+    """Read whole numbers of one length as codes where the name says so; ask about long ones, and about days."""
     if packed := packed_days(name, known):
         return packed
     length = digits_each(known)
@@ -715,8 +713,8 @@ def question_of_codes(name: str, known: pl.Series) -> InputError | None:
         return question(name, dates, f"{what}; say what they are: {ways}")
     if length >= _LONGEST_QUANTITY and (counts := _question_of_counts(name, known.cast(pl.Int64, strict=False))):
         return counts
-    if length < _LONGEST_QUANTITY and not _CODE_NAME.search(name):
-        return None
+    if length < _LONGEST_QUANTITY:
+        return Proposal(Kind.CATEGORICAL, PLAIN) if _CODE_NAME.search(name) else None
     return _about_codes(name, f"whole numbers of {length} digits each")
 
 
@@ -1210,6 +1208,10 @@ def _proposed(column: pl.Series, proposal: Proposal, reading: ValueReading) -> T
     if not remarks:
         words = _spelled(proposal.form)
         written = "with signs, brackets or digits of its own" if words == "numbers" else f"written as {words}"
+        if proposal.kind is Kind.CATEGORICAL:
+            numbers = set_word("kind", "numeric", column.name)
+            said = f"whole numbers of one length were read as codes, as its name says; numbers: {numbers}."
+            return TypedColumn(parsed.values, parsed.kind, (f"Column {column.name!r}: {said}",))
         remarks = (f"Column {column.name!r}: every value was read as a {_what(proposal)}, {written}.",)
     return TypedColumn(parsed.values, parsed.kind, remarks)
 

@@ -468,7 +468,7 @@ SEVERAL_MARKS: dict[str, dict[str, str]] = {
     "$/usd": dict.fromkeys(("$", "us$", "usd", "dollar", "dollars"), ""),
     "€/eur": dict.fromkeys(("€", "eur", "euro", "euros"), ""),
     "£/gbp": dict.fromkeys(("£", "gbp"), ""),
-    "~/ca.": dict.fromkeys(
+    "ca./~": dict.fromkeys(
         ("~", "≈", "±", "about", "approx.", "approx", "around", "ca.", "ca", "c.", "circa", "etwa", "env.", "environ",
          "ungefähr", "rund", "roughly", "vers", "aprox.", "?"), ""
     ),

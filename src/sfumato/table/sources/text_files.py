@@ -41,15 +41,18 @@ from sfumato.table.sources.protocol import CsvFormat, Family
 from sfumato.table.sources.text_layout import (
     adds_up,
     apart_question,
+    are_names,
     end_mark,
     find_layout,
     first_lines,
     footer_question,
     is_a_line,
+    joined_names,
     label_question,
     label_rows,
     names_elsewhere,
     notes_question,
+    numbered_names,
     numbers_columns,
     other_layout,
     rows_apart,
@@ -719,6 +722,14 @@ def csv_source(given: Path | bytes, layout: CsvFormat) -> CsvSource:
         return CsvSource(file, layout, len(fields), named, every, (), remarks, questions, found.above)
     if layout.foreign and len(fields) == 1 and (other := other_layout(first_lines(file))):
         raise InputError(other)
+    if layout.foreign and layout.header and layout.columns is None:
+        below = _rows_below(file, layout)
+        if rows == 1 and not is_certain and not all(fields):
+            layout, fields, questions = replace(layout, label_lines=1), joined_names(fields, below[0]), ()
+            remarks.append("The names of the columns stand in two rows, and were put together.")
+        if len({*fields}) < len(fields) and are_names(fields, below[rows:]):
+            fields = numbered_names(fields)
+            remarks.append("Names that several columns have were numbered.")
     names = [*([""] if found.numbered else []), *(_name(field) for field in fields)]
     if layout.foreign and (where := file.strange_bytes() if any("\ufffd" in name for name in names) else b""):
         raise InputError(f"the names of the columns cannot be read: the file {candidates_of(where)}")
@@ -761,6 +772,14 @@ def _questions(file: CsvFile, layout: CsvFormat, width: int) -> Iterator[str]:
         yield apart_question(apart)
     elif rows := rows_of_notes(lines, layout, width, head[: -len(lines) or None] if file.packing is None else []):
         yield notes_question(rows)
+
+
+def _rows_below(file: CsvFile, layout: CsvFormat) -> list[list[str]]:
+    """Return the first rows below the names."""
+    try:
+        return [fields for fields in islice(_rows(file, layout), 1, _MOST_BELOW * 4) if fields]
+    except _OpenQuoteError:
+        return []
 
 
 def _last_lines(file: CsvFile) -> list[str]:

@@ -297,6 +297,33 @@ def _is_number(cell: str) -> bool:
     return _NUMBER.match(cell) is not None
 
 
+def joined_names(above: Sequence[str], below: Sequence[str]) -> list[str]:
+    """Put names of two rows together; one of the upper row goes on over blanks, where it has one below itself."""
+    group, names = "", []
+    for upper, lower in zip(above, below, strict=False):
+        group = upper.strip() if upper.strip() else group
+        names.append(" ".join(filter(None, [group, lower.strip()])))
+        group = group if lower.strip() else ""
+    return names
+
+
+def are_names(fields: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Tell whether a first row can be no record: it has no number, but columns below it have."""
+    records = [row for row in rows if len(row) == len(fields)]
+    columns = zip(*records, strict=True)
+    of_numbers = any(sum(map(_is_number, column)) > _NEARLY_ALL * len(column) for column in columns)
+    return of_numbers and len(records) >= _FEWEST_RECORDS and not any(map(_is_number, fields))
+
+
+def numbered_names(fields: Sequence[str]) -> list[str]:
+    """Put a number behind each name that stands there before."""
+    counts, names = Counter[str](), list[str]()
+    for field in fields:
+        counts[field] += 1
+        names.append(f"{field} {counts[field]}" if field.strip() and counts[field] > 1 else field)
+    return names
+
+
 _MOST_NOTES = 9
 
 
