@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from examples import examples
 from models.small_tables import CASES, Case, encode, memberships
-from sfumato.classes.statistics import ClassStatistics, class_statistics, join_statistics, value_occurrences
+from sfumato.classes.statistics import ClassStatistics, class_statistics, join_statistics
 from sfumato.models import DistinctLDiversity, KAnonymity, SubsetKAnonymity
 from sfumato.table.encoding import EncodedTable
 
@@ -23,7 +23,13 @@ def parts_of(table: EncodedTable, class_of: NDArray[np.int32], part_of: NDArray[
         classes = np.unique(class_of[mine][class_of[mine] >= 0])
         own = np.where(class_of[mine] < 0, -1, np.searchsorted(classes, class_of[mine])).astype(np.int32)
         numbered.append((own, len(classes), table.sensitive_codes[mine]))
-    counted = [value_occurrences(own, codes, table.sensitive) for own, _, codes in numbered]
+    counted = [
+        [
+            np.bincount(codes[own >= 0, column], minlength=attribute.cardinality)
+            for column, attribute in enumerate(table.sensitive)
+        ]
+        for own, _, codes in numbered
+    ]
     whole = tuple(sum(column) for column in zip(*counted, strict=True))
     return [class_statistics(own, count, codes, table.sensitive, whole) for own, count, codes in numbered]
 

@@ -327,3 +327,26 @@ def _from(path: Path, folder: Path):
     reader = reader_of(path)
     assert reader is not None
     return reader(path, folder / "hierarchies")
+
+
+def test_columns_of_two_roles_and_of_no_weight_are_told_of(tmp_path: Path):
+    """Strata that are keys as well, as many scripts have them, and columns whose loss counts nothing."""
+    script = tmp_path / "s.R"
+    script.write_text(
+        's <- createSdcObj(d, keyVars=c("age", "region"), strataVar="region", weightVar="w")\nmafast(s)\n'
+    )
+    found = _from(script, tmp_path)
+    assert found.policy.to_schema().insensitive == ("w",)
+    assert [line[:21] for line in found.differences if "region" in line] == ["region: of two roles "]
+    assert any("mafast is not carried over" in line for line in found.differences)
+    given = project(tmp_path / "p.deid", ["5-anonymity"])
+    with zipfile.ZipFile(given) as read:
+        parts = {name: read.read(name).decode() for name in read.namelist()}
+    changed = parts["input/config.xml"].replace("<weight>0.75", "<weight>0.0")
+    parts["input/config.xml"] = changed.replace("<metric>", "<suppressionString>NULL</suppressionString><metric>")
+    with zipfile.ZipFile(given, "w") as written:
+        for name, text in parts.items():
+            written.writestr(name, text)
+    said = " ".join(_from(given, tmp_path).differences)
+    assert "'age': its loss counts nothing there (weight 0)" in said
+    assert "written 'NULL' there" in said

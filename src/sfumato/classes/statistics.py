@@ -121,8 +121,8 @@ def class_statistics(
 ) -> ClassStatistics:
     """Count classes and their sensitive values; suppressed records do not count, not even in the totals.
 
-    `occurrences`: for a part of a table, how often each code occurs in the whole one (:func:`value_occurrences`, added
-    up over the parts): totals and numbers of values are then those of the whole table, and :func:`join_statistics` puts
+    `occurrences`: for a part of a table, how often each code occurs in the whole one, added up over
+    the parts: totals and numbers of values are then those of the whole table, and :func:`join_statistics` puts
     parts together. Values that no counted record has are left out. Cost O(n + v + c) per sensitive attribute, by
     counting.
     """
@@ -133,16 +133,6 @@ def class_statistics(
         for attribute, codes, known in zip(sensitive, sensitive_codes.T, whole, strict=True)
     }
     return ClassStatistics(sizes, counted)
-
-
-def value_occurrences(
-    class_of: NDArray[np.int32], sensitive_codes: NDArray[np.unsignedinteger], sensitive: Sequence[EncodedAttribute]
-) -> tuple[NDArray[np.int64], ...]:
-    """Count how often each code of each sensitive attribute occurs in a class; int64 (cardinality,) each."""
-    return tuple(
-        histogram(class_of, np.ascontiguousarray(sensitive_codes[:, column]), attribute.cardinality)
-        for column, attribute in enumerate(sensitive)
-    )
 
 
 def join_statistics(parts: Sequence[ClassStatistics], *, all_of_them: bool = True) -> ClassStatistics:

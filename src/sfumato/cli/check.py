@@ -45,6 +45,8 @@ def check(
         raise PolicyError(
             f"{table}: is a release; recount it with sfumato verify {quote(table)}, or name a table in it"
         )
+    if k is not None and k < 1:
+        raise PolicyError("-k: must be a whole number of at least 1")
     words: dict[str, Any] = {**roles.words, "others": roles.others or "drop"}
     with progress_bar(quiet=as_json) as progress:
         progress("reading", 0, 1)

@@ -176,7 +176,7 @@ class RoleOptions:
         }
 
 
-_READ = ("policy", "hierarchies", "population", "holdout")
+_READ = ("policy", "hierarchies", "population", "holdout", "original", "control", "register")
 """Options that name what is read, and that no command looks at before it works."""
 
 CHOICE = "form_of_command"
@@ -226,14 +226,15 @@ def _places_first(values: Mapping[str, Any]) -> Iterator[None]:
     if os.path.isfile(os.path.join(table, "release.json")) and os.path.isfile(release):
         raise InputError(f"{table}: is a release; name the table first, then the release: {release} {table}")
     absent = {name: said for name, place in places.items() if (said := _absent(name, place))}
-    if not absent.keys() <= {"table", "release", "policy", "population"}:
-        raise InputError(*absent.values())  # others are read late
+    seed = ["--seed: must be 0 or above"] if (values.get("seed") or 0) < 0 else []
+    if absent.keys() & {"hierarchies", "holdout"}:
+        raise InputError(*absent.values(), *seed)  # others are read late
     try:
         yield
     except SfumatoError as error:
         known = tuple(f"{word}:" for name in absent for word in (places[name], Path(places[name]).name, f"--{name}"))
-        others = [problem for problem in error.problems if not problem.startswith(known)]
-        raise (InputError(*absent.values(), *others) if absent else error) from None
+        others = [problem for problem in error.problems if not problem.startswith(known) and problem not in seed]
+        raise (InputError(*absent.values(), *others, *seed) if absent else error) from None
 
 
 def _absent(name: str, place: str) -> str | None:

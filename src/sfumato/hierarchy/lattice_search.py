@@ -75,12 +75,6 @@ class Lattice:
         """Yield every node in the order of their numbers."""
         return product(*(range(height + 1) for height in self.heights))
 
-    def successors(self, levels: Levels) -> Iterator[Levels]:
-        """Yield the direct generalizations: one attribute one level higher."""
-        for place, (level, height) in enumerate(zip(levels, self.heights, strict=True)):
-            if level < height:
-                yield (*levels[:place], level + 1, *levels[place + 1 :])
-
     def predecessors(self, levels: Levels) -> Iterator[Levels]:
         """Yield the direct specializations: one attribute one level lower."""
         for place, level in enumerate(levels):

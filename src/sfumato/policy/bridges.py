@@ -120,6 +120,8 @@ def _arx(project: zipfile.ZipFile, folder: Path) -> Bridge:
         entry = columns.setdefault(role, {}).setdefault(name, {})
         if weight := float(weights.get(name) or 0):
             entry["weight"] = weight
+        elif name in weights:
+            said.append(f"Column {name!r}: its loss counts nothing there (weight 0). Here it counts as much as others.")
         ref = each.findtext("ref")
         if ref is not None:
             place = _file_of(name, folder, files)
@@ -130,6 +132,8 @@ def _arx(project: zipfile.ZipFile, folder: Path) -> Bridge:
     found: dict[str, Any] = {"anonymizer": {"name": "optimal"}, "source": {"separator": separator}}
     found["models"] = list(_criteria(config, said))
     found["suppression-limit"] = min(float(config.findtext("relativeMaxOutliers") or 0), 1.0)
+    if (star := config.findtext("suppressionString") or "*") != "*":
+        said.append(f"A suppressed value is written {star!r} there. Here it is a star.")
     if metric := config.findtext("metric"):
         said.append(f"The quality model is {metric!r}. Here it is the loss: see the options of 'optimal' for others.")
     return _bridge(columns, found, said, files)
@@ -210,6 +214,9 @@ _ELSEWHERE = {
     "microaggregation": "MDAV with Recoding(numeric='mean')",
     "addNoise": "randomization.Noise",
     "rankSwap": "randomization.RankSwapping",
+    "mafast": "MDAV with Recoding(numeric='mean')",
+    "LocalRecProg": "an anonymizer such as k-member",
+    "dataGen": "--kind private-sample, or private-marginals with --synthetic",
     "shuffle": "randomization.Shuffling",
     "pram": "randomization.PRAM",
     "topBotCoding": "randomization.TopBottomCoding",
@@ -245,6 +252,11 @@ def _from_sdcmicro(path: Path, _: Path) -> Bridge:
         raise InputError(f"{path}: calls no createSdcObj, which says what the columns are")
     made = {_formal(name): text for name, text in made.items()}
     roles, said = {name: _names(made.get(name, ""), script) for name in (*_ARGUMENTS, "excludeVars")}, list[str]()
+    taken = {name for role in ("keyVars", "pramVars", "numVars", "sensibleVar") for name in roles[role]}
+    for role in ("weightVar", "strataVar", "hhId", "excludeVars"):
+        both = [name for name in roles[role] if name in taken]
+        said += [f"{name}: of two roles there. Here it has one, of keys or sensitive." for name in both]
+        roles[role] = [name for name in roles[role] if name not in taken]
     said += [f"{', '.join(roles[name])}: {note}" for name, note in _NOTES.items() if roles[name]]
     columns: dict[str, Any] = {
         _QUASI: {name: {"kind": "categorical"} for name in [*roles["keyVars"], *roles["pramVars"]]}
