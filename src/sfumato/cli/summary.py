@@ -90,8 +90,7 @@ def summary(report: Report | KindReport, steps: NextSteps) -> list[str]:
 
 def say_own_kind(release: Any, steps: NextSteps) -> None:
     """Print what is promised by a release that is no table of records, what it cost, and what comes next."""
-    checks = release.verification.checks
-    promises = [check for check in checks if _OF_MODEL.match(check.promise)]
+    promises = [check for check in release.verification.checks if _OF_MODEL.match(check.promise)]
     costs = [re.sub(r"^(\w+) {2,}", lambda label: f"{label[1]:<{LABEL}}", cost) for cost in release.costs]
     wrapped = [line for cost in costs for line in textwrap.wrap(cost, WIDTH, subsequent_indent=" " * LABEL)]
     open_ones = [line for check in promises if check.outcome is not Outcome.HOLDS for line in _wrapped(check.detail)]

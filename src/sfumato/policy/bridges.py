@@ -254,8 +254,7 @@ def _from_sdcmicro(path: Path, _: Path) -> Bridge:
     roles, said = {name: _names(made.get(name, ""), script) for name in (*_ARGUMENTS, "excludeVars")}, list[str]()
     taken = {name for role in ("keyVars", "pramVars", "numVars", "sensibleVar") for name in roles[role]}
     for role in ("weightVar", "strataVar", "hhId", "excludeVars"):
-        both = [name for name in roles[role] if name in taken]
-        said += [f"{name}: of two roles there. Here it has one, of keys or sensitive." for name in both]
+        said += [f"{name}: of two roles there. Here it has the first." for name in roles[role] if name in taken]
         roles[role] = [name for name in roles[role] if name not in taken]
     said += [f"{', '.join(roles[name])}: {note}" for name, note in _NOTES.items() if roles[name]]
     columns: dict[str, Any] = {

@@ -222,11 +222,6 @@ def step_cost(mechanism: Mechanism, step: BudgetStep, records: int) -> Fraction:
     return step.times * records * (2 if step.what == "choice" else 1) / scale
 
 
-def total_cost(mechanism: Mechanism, steps: Sequence[BudgetStep], records: int) -> Fraction:
-    """Return what all steps cost together, exactly."""
-    return sum((step_cost(mechanism, step, records) for step in steps), Fraction(0))
-
-
 def is_within(budget: Budget, model: DifferentialPrivacy) -> bool:
     """Tell whether the steps cost no more than the model allows, and each no more than is said."""
     costs = [step_cost(budget.mechanism, step, model.records) for step in budget.steps]
