@@ -582,3 +582,20 @@ def test_what_the_purpose_needs_names_every_pair_and_what_it_does_not():
     page = made.short_html()
     assert "Published, though the purpose does not name them: age." in page
     assert "not answered; a person must judge (ema-0070 T utility c)" in page
+
+
+def test_the_page_to_sign_says_what_is_accepted_and_what_is_older(folder, table):
+    """What whoever signs accepts stands above the line; answers that are older than the figures stand in one."""
+    by = {"name": "B. Officer", "role": "data office", "day": "2020-01-01"}
+    said = [
+        {"question": name, "answer": "So it is.", **by} for name in ("wp29 anonymous", "gdpr 35", "iso-27559 9.2.4")
+    ]
+    stated = policy(context(0.3, 0.1, 0.2, answers=said))
+    made = sf.report(folder, table, policy=stated, attacks=False, seed=1)
+    page = made.short_html()
+    most = made.content["context"]["success"][-1]["maximum"]
+    declared = page[page.index("Whoever signs accepts") : page.index('<div class="sign">')]
+    assert f"with a chance of {100 * most:.3g}%, or {100 * most * 0.3:.3g}%" in declared
+    assert page.count("Answered before the figures were made") == 1
+    assert "wp29 anonymous (B. Officer, 2020-01-01); gdpr 35 (B. Officer, 2020-01-01)." in page
+    assert "Other releases: So it is. (B. Officer, data office)." in page

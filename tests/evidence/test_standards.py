@@ -88,6 +88,8 @@ def test_what_a_source_does_not_say_is_not_answered(folder, table):
     assert entries["hipaa time limit"]["status"] == STATUSES[2]
     # The same question of another standard has the same answer.
     assert entries["nist-800-188 3.2.4"]["answer"] == "The file is asked back."
+    assert entries["nist-800-188 3.2.4"]["by"].endswith("; answered with iso-27559 9.4")
+    assert "answered with" not in entries["iso-27559 9.4"]["by"]
     assert entries["iso-27559 9.3.2 a"]["answer"] == "each May"
     assert (entries["wp29 not once for all"]["status"], entries["wp29 not once for all"]["by"]) == (
         STATUSES[2],
@@ -100,6 +102,13 @@ def test_what_a_source_does_not_say_is_not_answered(folder, table):
     assert more["wp29 residual risk"]["answer"].endswith("The board accepts it.")
     assert more["wp29 residual risk"]["by"] == "counted; B. Officer, data office, 2026-11-02"
     assert more["nist-800-188 3.2.4"]["status"] == STATUSES[2]
+    # What the policy names as sources of its chances answers by which scale they were set.
+    assert entries["iso-27559 6.2.1 d"]["status"] == STATUSES[1]
+    none = {**ANSWER, "question": "iso-27559 9.2.4", "answer": "There are none."}
+    sisters = asked(folder, table, {**stated, "answers": [none]})
+    for name in ("hipaa several datasets", "wp29 linkability b", "nist-800-188 4.3 d"):
+        assert sisters[name]["answer"] == "There are none."
+        assert sisters[name]["by"].endswith("answered with iso-27559 9.2.4")
 
 
 def test_what_the_page_knows_of_itself_is_answered(folder, table):

@@ -117,7 +117,7 @@ def test_each_attack_on_a_table_stands_under_one_question():
 def test_an_attack_with_two_scores_is_one_attack():
     """What is guessed beside sensitive columns is named, and no count says more than there is."""
     success = {"people": 9, "share": 0.5, "low": 0.4, "high": 0.6, "baseline": 0.3}
-    same = {"knows": "", "success": success, "allowed": None, "surest": "", "notes": [], "unplayed": None}
+    same = {"knows": "", "goal": "", "success": success, "allowed": None, "surest": "", "notes": [], "unplayed": None}
     same["guessing"] = 0.3
     played = [
         {**same, "attack": attack, "headline": headline, "succeeds": headline == "succeeds", "is_allowed": allowed}

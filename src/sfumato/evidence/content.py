@@ -64,6 +64,9 @@ LEAST = 10
 """Original records that a subgroup must have to be reported."""
 
 _QUERIES, _FEW = 500, 20
+_LOOSE = 0.001
+"""φ² below which two columns hardly go together, so that its ratio says nothing."""
+
 _GUESS = "attribute-inference"
 _NO_GUESS = (
     "no attack guesses {name}, of which no promise speaks, in this kind of release; call it sensitive in another "
@@ -758,24 +761,17 @@ def _purpose_figures(subject: ReportedRelease, utility: Mapping[str, Any] | None
         more = measure_utility(table, secret, classifiers=(), recoding=recoding, seed=seed)
         kept.append(more.to_dict()["correlations"])
     changes = {one["attribute"]: one["total_variation"] for each in kept for one in each["distributions"]}
-    pairs = {
-        tuple(one["attributes"]): (one["before"], one["after"])
-        for each in kept
-        for one in each["associations"]
-        if {*one["attributes"]} <= {*named}
-    }
-    entries = [{"columns": list(pair), "before": before, "after": after} for pair, (before, after) in pairs.items()]
+    pairs = {tuple(one["attributes"]): (one["before"], one["after"]) for each in kept for one in each["associations"]}
+    every = [{"columns": list(pair), "before": before, "after": after} for pair, (before, after) in pairs.items()]
+    ratios = [{**one, "ratio": one["after"] / one["before"]} for one in every if one["before"] >= _LOOSE]
     return {
         "columns": [{"name": name, "distribution": changes.get(name)} for name in named],
-        "pairs": entries,
+        "pairs": [one for one in every if {*one["columns"]} <= {*named}],
         "unnamed": [
             name for frame in published.tables.values() for name in frame.columns if name in known and name not in named
         ],
-        "most": max(
-            (one for one in entries if one["before"]),
-            key=lambda one: abs(one["after"] / one["before"] - 1),
-            default=None,
-        ),
+        "lost": min((one for one in ratios if one["ratio"] < 1), key=lambda one: one["ratio"], default=None),
+        "grew": max((one for one in ratios if one["ratio"] > 1), key=lambda one: one["ratio"], default=None),
     }
 
 

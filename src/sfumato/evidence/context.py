@@ -222,9 +222,10 @@ def _unjoined(context: Context, content: Mapping[str, Any]) -> Iterator[str]:
 def _early(context: Context, content: Mapping[str, Any]) -> Iterator[str]:
     """Name decisions about the release that are older than its figures."""
     made = content.get("made", "")
-    for one in context.answers:
-        if one.question in LAW[1:] and one.day < made:
-            yield f"{one.name} decided on {one.day} ({one.question}), before the figures were made on {made}."
+    early = [one for one in context.answers if one.question in _REST_ON_FIGURES and one.day < made]
+    if early:
+        listed = "; ".join(f"{one.question} ({one.name}, {one.day})" for one in early)
+        yield f"Answered before the figures were made on {made}: {listed}."
 
 
 def answerable(context: Context) -> Iterator[str]:
@@ -469,10 +470,12 @@ def _rests(decisive: Mapping[str, Any], chance: float) -> Iterator[str]:
     elif largest >= 1 - TOLERANCE:
         yield "The threshold would be kept even if somebody surely tries."
     else:
+        passes = percent(decisive["value"] / max(chance, decisive["value"]), _DIGITS)
         margin = "The verdict has no margin. " if chance <= largest < _MARGIN * chance else ""
         yield (
             f"{margin}The threshold is kept only while no way to it is likelier than {percent(largest, _DIGITS)}; "
-            f"assumed is {percent(chance, _DIGITS)}. If somebody surely tries, it is exceeded."
+            f"assumed is {percent(chance, _DIGITS)}. With that chance it lets a success of {passes} pass. If somebody "
+            "surely tries, it is exceeded."
         )
 
 
@@ -633,6 +636,12 @@ def _changes(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[st
             yield f"{path} from {before[path]} to {after[path]}"
 
 
+OTHERS = "iso-27559 9.2.4"
+"""The question which other releases there are."""
+
+_REST_ON_FIGURES = ("wp29 anonymous", "wp29 residual risk", "gdpr 35", "ema-0070 T utility c", "nist-800-188 3.6 a")
+"""Questions whose answers should know the figures."""
+
 LAW = ("wp29 basis", "wp29 anonymous", "wp29 residual risk")
 """Questions of law that stand in full on the first page."""
 
@@ -643,7 +652,8 @@ def law_content(context: Context | None, content: Mapping[str, Any], listed: Seq
     `content`: of one edition. `listed`: what the page to sign asks. Of the result ``open`` names those that nobody
     answers, ``until`` who is to, and ``signers`` who gave the answers, by the letter beside each.
     """
-    asks = {one["question"]: one["ask"] for standard in content["standards"] for one in standard["questions"]}
+    every = [one for standard in content["standards"] for one in standard["questions"]]
+    asks, known = ({one["question"]: one[key] for one in every} for key in ("ask", "status"))
     owner, given = (None, ()) if context is None else (context.unanswered, context.answers)
     answers = {one.question: one for one in given}
     named = dict.fromkeys(
@@ -666,7 +676,7 @@ def law_content(context: Context | None, content: Mapping[str, Any], listed: Seq
     return {
         "first": [first[name] for name in LAW],
         "answered": answered,
-        "open": [each.label for each in listed if each.question not in answers],
+        "open": [each.label for each in listed if known[each.question] == "not answered"],
         "until": until,
         "signers": {letter: name for name, letter in letters.items()},
     }

@@ -34,7 +34,7 @@ from sfumato.evidence.content import (
     report_limits,
     result_content,
 )
-from sfumato.evidence.context import ESTIMATED, KNOWS, Decision, context_content, law_content, review_content
+from sfumato.evidence.context import ESTIMATED, KNOWS, OTHERS, Decision, context_content, law_content, review_content
 from sfumato.evidence.intruder import read_score
 from sfumato.evidence.standards import (
     annex_section,
@@ -125,13 +125,16 @@ class ReleaseReport:
         elsewhere |= {*_of_everything(content.get("together"))[:1]}
         said = [one for one in content["summary"] if one not in elsewhere and not one.startswith(ESTIMATED)]
         annex = None if self.annex is None else {"name": self.annex.name, "sha256": sha256_of(self.annex)}
+        left = open_points(content)
         points = {
-            "open": open_points(content),
+            "open": left,
             "standards_in_words": counts,
             "summary": said,
             "annex": annex,
         }
-        words = glossary_of(render({**content, **points, "glossary": {}}, {}, "short.html"))
+        # The annex explains attacks that were not played.
+        shown = {"open": [one for one in left if not one.startswith(_UNPLAYED)], "glossary": {}}
+        words = glossary_of(render({**content, **points, **shown}, {}, "short.html"))
         return render({**content, **points, "glossary": words}, {}, "short.html")
 
     def save(
@@ -375,8 +378,10 @@ def _for_recipient(context: Context | None, content: Mapping[str, Any]) -> dict[
     found["review"] = review_content(context, content)
     found |= {"context": None if context is None else context_content(context, content)}
     found["standards"] = standards_content(context, found)
+    said = next((one for one in context.answers if one.question == OTHERS), None) if context else None
     return {
         **found,
+        "others_said": "" if said is None else f"Other releases: {said.answer} ({said.name}, {said.role}). ",
         "law": law_content(context, found, page_questions()),
         "unanswered": _open_owner(context, found["made"]),
     }
@@ -448,6 +453,7 @@ def _releases(named: Sequence[Release | str | Path]) -> list[Release | str | Pat
     return found
 
 
+_UNPLAYED = "Attacks that were not played"
 _BROKEN = str(Outcome.BROKEN)
 _MASKED = 10
 """Counts below this are masked."""
@@ -554,12 +560,12 @@ def open_points(content: Mapping[str, Any]) -> list[str]:
             for words, verdict in (("succeed", "succeeds"), ("may succeed, for all that was tried,", "undecided"))
             if (found := [one for one in attacks["results"] if one["verdict"] == verdict and not _is_harmless(one)])
         ),
-        *([f"Attacks that were not played: {_reasons(unplayed)}."] if (unplayed := attacks["unplayed"]) else []),
+        *([f"{_UNPLAYED}: {_reasons(unplayed)}."] if (unplayed := attacks["unplayed"]) else []),
         *(one["sentence"] for one in (content.get("together") or {"findings": ()})["findings"]),
         *(
             []
             if content["earlier"] or content.get("together") or any(map(_of_series, attacks["results"]))
-            else ["No earlier release of these people was named; nothing is said of two together."]
+            else [f"{content['others_said']}No earlier release of these people was named, so that none was joined."]
         ),
         *(
             f"{one['release']}: breaks what was promised, or what both together keep."
@@ -569,6 +575,11 @@ def open_points(content: Mapping[str, Any]) -> list[str]:
         *(["Nobody has said who gets the release, and how likely an attempt is."] if context is None else []),
         *([context["verdict"]["sentences"][0]] if context and context["verdict"]["outcome"] != "kept" else []),
         *(context["doubts"] if context else []),
+        *(
+            [f"Published, though the purpose does not name them: {', '.join(unnamed)}."]
+            if (unnamed := (content.get("purpose_figures") or {"unnamed": ()})["unnamed"])
+            else []
+        ),
         *_unanswered(content.get("standards", ()), content.get("unanswered")),
     ]
 

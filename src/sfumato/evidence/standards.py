@@ -210,9 +210,9 @@ def _answered(
     words = None if answer is None else answer["answer"]
     if figure is not None and (question.lacks is None or words is not None):
         status, by = (STATUSES[3], STATUSES[3]) if question.source in _DECLARED else (STATUSES[0], "counted")
-        by = "; ".join([by, *([_signature(answer)] if answer else [])])
+        by = "; ".join([by, *([_with(question, answer)] if answer else [])])
     elif words is not None:
-        status, by = STATUSES[1], _signature(answer)
+        status, by = STATUSES[1], _with(question, answer or {})
     elif question.lacks is not None and (figure or stated) is not None:
         status, by = STATUSES[2], f"does not say {question.lacks}"
     elif stated is not None and author is not None:
@@ -227,6 +227,12 @@ def _answered(
 def _signature(person: Mapping[str, str] | None) -> str:
     assert person is not None
     return f"{person['name']}, {person['role']}, {person['day']}"
+
+
+def _with(question: Question, answer: Mapping[str, str]) -> str:
+    """Name who answers, and the question of another standard that the answer was given to."""
+    named = "" if answer["question"] == question.name else f"; answered with {answer['question']}"
+    return f"{_signature(answer)}{named}"
 
 
 def counts_in_words(content: Sequence[Mapping[str, Any]]) -> str:
@@ -366,7 +372,7 @@ def _estimated(context: Mapping[str, Any] | None) -> str | None:
 
 
 def _views(content: _Content) -> str | None:
-    if not content["risk"]:
+    if not (content["risk"] or content.get("known") or content.get("people")):
         return None
     return "Yes; both views were counted." if _journalist(content) else "Yes; that is the stronger attacker."
 
@@ -653,6 +659,7 @@ _STATES: Mapping[str | None, Callable[[Context], str | None]] = {
     "review": lambda context: context.review,
     "review_by": lambda context: None if context.review_by is None else f"Until {context.review_by}.",
     "population": _population,
+    "scale": lambda context: "; ".join(f"{name}: {one.source}" for name, one in context.assumptions().items()) or None,
     "owners": _owners,
     **{way: _assumption(way) for way in WAYS},
     **{name: _control_of(name) for name in ("access", "contract", "training", "audit")},
