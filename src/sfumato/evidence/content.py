@@ -64,9 +64,7 @@ LEAST = 10
 """Original records that a subgroup must have to be reported."""
 
 _QUERIES, _FEW = 500, 20
-_LOOSE = 0.001
-"""φ² below which two columns hardly go together, so that its ratio says nothing."""
-
+_LOOSE = 0.001  # φ² below which two columns hardly go together, so that its ratio says nothing
 _GUESS = "attribute-inference"
 _NO_GUESS = (
     "no attack guesses {name}, of which no promise speaks, in this kind of release; call it sensitive in another "
@@ -280,13 +278,13 @@ def _untouched(subject: ReportedRelease, name: str, columns: Sequence[pl.Series]
         before, after = (text_of(one).unique() for one in (subject.original.frame[name], columns[0]))  # type: ignore[union-attr]
         if after.is_in(before.implode(), nulls_equal=True).all():
             return "unchanged: every cell is a value of the original"
-    return texts("untouched").get(subject.published.kind, "every cell is a single value")
+    return str(texts("untouched").get(subject.published.kind, "every cell is a single value"))
 
 
 def _treatment(role: str, done: CellChanges | None, untouched: str, *, is_covered: bool) -> str:
     """Say what was done to a column, from its published cells, and what its role promises."""
     if role == "identifying" or done is None:
-        return texts("roles")["identifying" if role == "identifying" else "unpublished"]
+        return str(texts("roles")["identifying" if role == "identifying" else "unpublished"])
     words = [
         f"{what} in {percent(share, 3)} of the cells"
         for what, share in (("intervals", done.intervals), ("groups of values", done.groups), ("*", done.suppressed))
@@ -813,30 +811,8 @@ class _Question(NamedTuple):
 
 
 QUESTIONS = {
-    "singling out": _Question(
-        "Can somebody pick out what is published of one person?",
-        (*CRITERIA["singling out"], "known-items", "known-points", "scoring"),
-        ("Who knows more about people than the attackers did may find more.",),
-        "A person who tries would answer it, too: sfumato evidence task.",
-    ),
-    "linkability": _Question(
-        "Can two publications about one person be joined?",
-        (*CRITERIA["linkability"], "series"),
-        ("Only what was named could be joined. What others hold about the same people was not.",),
-        "Name what else was published of these people: --earlier RELEASE, or a list in TOML.",
-    ),
-    "inference": _Question(
-        "Can somebody learn more about a person than the attacker knew?",
-        (*CRITERIA["inference"], "sensitive-ratings"),
-        ("Another learner may guess better.",),
-        "Name the columns that must stay hidden as sensitive, and give people who are not in the data: --control.",
-    ),
-    "membership": _Question(
-        "Beside the three: can somebody tell that a person is in the data?",
-        CRITERIA["membership"],
-        (),
-        "Give people who are not in the data: --control.",
-    ),
+    name: _Question(one["asks"], (*CRITERIA[name], *one["attacks"]), tuple(one["limits"]), one["needs"])
+    for name, one in texts("questions").items()
 }
 
 

@@ -33,6 +33,7 @@ BY_SIGHT = ("linkage", "nearest-linkage")
 """Attacks that somebody may carry out without meaning to, by seeing a record that fits. All others take intent."""
 KNOWS = "somebody who knows the quasi-identifying columns and no others"
 _LOOK = "; look at the attacks"
+# Why people who look alike are not counted, by the kind of release.
 _GROUPLESS = {
     "sliced-table": f"a row is not a person, so that nobody's chance to be found is counted{_LOOK}",
     "marginal-tables": f"no row is of a person, so that nobody's chance to be found is counted{_LOOK}",
@@ -40,7 +41,6 @@ _GROUPLESS = {
     "private-marginals": "differential privacy bounds what a release tells of a person, and no chance to find one"
     + _LOOK,
 }
-"""Why people who look alike are not counted, by the kind of release."""
 _DIGITS, _NAME = 3, 80
 _MARGIN = 1.05
 _AT_ONCE, _MINUTE = timedelta(hours=1), 60
@@ -636,12 +636,9 @@ def _changes(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[st
             yield f"{path} from {before[path]} to {after[path]}"
 
 
-OTHERS = "iso-27559 9.2.4"
-"""The question which other releases there are."""
-
+OTHERS = "iso-27559 9.2.4"  # which other releases there are
+# Questions whose answers should know the figures.
 _REST_ON_FIGURES = ("wp29 anonymous", "wp29 residual risk", "gdpr 35", "ema-0070 T utility c", "nist-800-188 3.6 a")
-"""Questions whose answers should know the figures."""
-
 LAW = ("wp29 basis", "wp29 anonymous", "wp29 residual risk")
 """Questions of law that stand in full on the first page."""
 

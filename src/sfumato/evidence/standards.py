@@ -21,7 +21,7 @@ from sfumato.numbers import counted, figure, percent
 from sfumato.policy.parts import WAYS, Context
 
 
-def texts(part: str) -> dict[str, str]:
+def texts(part: str) -> dict[str, Any]:
     """Return what a page says of the members of a part, such as the kinds of release."""
     return dict(_file()[part])
 
