@@ -21,6 +21,7 @@ GROUPS = {
 }  # fmt: skip
 # What was asked about before letters told the encoding, and words among numbers a missing value.
 TOLD = frozenset({
+    'postcodes of four digits',
     '#DIV/0!',
     'Thai months',
     'Thai short, Buddhist',

@@ -96,7 +96,7 @@ LAYOUTS = [
     w("Unicode text of Excel", text(NAMES, CELLS, "\t").encode("utf-16")),
     w("no header, said", BODY, header=False, columns=NAMES),
     w("names in capitals", PLAIN.replace("age", "AGE", 1), "refused", "did you mean"),
-    w("names twice", PLAIN.replace("city", "age", 1), "refused", "same name"),
+    w("names twice", PLAIN.replace("city", "age", 1), "refused", "'age 2'"),
     w("one short row", "".join([*LINES[:9], "17\n", *LINES[9:]]), "refused", "fewer than 3 fields, first row 9"),
     w("one long row", "".join([*LINES[:9], "17,1,2,3\n", *LINES[9:]]), "refused", "more than 3 fields, first row 9"),
     w("decimal commas between commas", PLAIN.replace(".", ","), "refused", "fields"),

@@ -512,6 +512,6 @@ def equal_records(columns: Iterable[pl.Series], profiles: Sequence[Values], reco
         return 0
     mixed = None
     for column in columns:
-        own = column.hash(7)
+        own = (column.to_physical() if isinstance(column.dtype, pl.Categorical) else column).hash(7)
         mixed = own if mixed is None else (mixed * 0x9E3779B97F4A7C15 + own).hash(11)
     return 0 if mixed is None else records - mixed.n_unique()

@@ -482,13 +482,16 @@ def _without_end(values: pl.Series, counts: NDArray[np.int64]) -> tuple[tuple[st
     return (("infinite", int(counts[infinite].sum())),) if infinite.any() else ()
 
 
-_MONTHS = (190_001, 209_953)
+_MONTHS, _OTHER = (190_001, 209_953), r"\.(?:[0-9]|[6-9][0-9]|[0-9]{3,})$"
 
 
 def _codes_among(column: pl.Series, numbers: pl.Series) -> tuple[tuple[str, int], ...]:
     # Texts are counted only where fractions, or years with a month or week, may be codes.
     is_whole = bool((numbers == numbers.floor()).all())
     if is_whole and not numbers.drop_nulls().is_between(*_MONTHS).all():
+        return ()
+    # Zeros at the end of a fraction, or two digits up to 59, are what codes have.
+    if not is_whole and not column.str.contains(r"\.[0-9]*0$").any() and column.head(_TRIED).str.contains(_OTHER).any():
         return ()
     counted_texts = column.drop_nulls().value_counts(name="records")
     return written_as_codes(counted_texts[column.name], counted_texts["records"].to_numpy())
