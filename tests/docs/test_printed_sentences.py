@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +26,7 @@ NO_SENTENCES = (
     "papers/hospital.py",  # names of the people who are made up
     "findings/meaning.py",  # words of many languages
     "table/columns.py",  # units
+    "table/written_forms.py",  # units
 )
 
 
@@ -48,6 +50,20 @@ def long_sentences(text: str) -> Iterator[str]:
         for part in [sentence] if whole else re.split(r"(?<=[;:])\s+", sentence):
             if len(re.findall(r"[\w'%=-]+", part)) > MOST and not is_code:
                 yield part
+
+
+def of_tables(value: object) -> Iterator[str]:
+    """Return every text of a file of TOML."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    yield from (text for part in parts for text in of_tables(part))
+    if isinstance(value, str):
+        yield " ".join(value.split())
+
+
+def test_no_sentence_of_the_command_line_that_lies_beside_its_code_is_longer() -> None:
+    read = [text for path in SOURCE.glob("cli/*.toml") for text in of_tables(tomllib.loads(path.read_text("utf-8")))]
+    assert len(read) > 40
+    assert [sentence for text in read for sentence in long_sentences(text)] == []
 
 
 def test_no_printed_sentence_has_more_than_twenty_words() -> None:
