@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -228,3 +229,17 @@ def test_numbers_that_a_typed_source_holds_as_text_are_named() -> None:
     read = sf.read_table(table, sf.Schema(quasi_identifying={**kinds, "zip": sf.Attribute(), "ward": sf.Attribute()}))
     assert read.frame["born"].dtype == pl.Date
     assert read.frame["age"].to_list() == [*range(20, 80)]
+
+
+def test_codes_among_numbers_are_proposed_as_text_and_not_as_missing(table: Path) -> None:
+    rows = range(PEOPLE)
+    diagnoses = ["V57" if i % 20 == 0 else ["428", "250.01", "410", "786", "276", "491", "493.2"][i % 7] for i in rows]
+    ages = ["K57" if i == 0 else str(18 + i * 7 % 70) for i in rows]
+    pl.DataFrame({"diag": diagnoses, "age": ages}).write_csv(table)
+    found = sf.review(table)
+    first = {finding.columns[0]: finding.answers[0].effect for finding in found.findings if finding.name == "strays"}
+    assert first == {"diag": "Keep all as text", "age": "Count them as missing"}
+    columns = tomllib.loads(proposed_policy(found))["columns"]
+    settings = {**columns.get("sensitive", {}), **columns.get("quasi-identifying", {})}
+    assert settings["diag"]["kind"] == "categorical"
+    assert settings["age"]["strays"] == "missing"

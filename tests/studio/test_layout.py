@@ -45,6 +45,9 @@ def test_letters_in_another_encoding(tmp_path):
     assert (better.problems, better.rows[0]) == ([], ["Köln", "1"])
     assert better.letters["cp1252"] == "Köln, München"
     assert tried(written(tmp_path / "w.csv", text), {}).letters == {}
+    certain = tried(written(tmp_path / "c.csv", "ort,x\n" + "große Straße für Köln,1\n" * 99, "cp1252"), {})
+    assert (certain.problems, certain.encoding) == ([], "cp1252")
+    assert certain.letters["cp1252"] == "große, Straße, für, Köln"
 
 
 def test_a_broken_row_far_down_is_found_with_its_number(tmp_path):

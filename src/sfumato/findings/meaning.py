@@ -424,9 +424,9 @@ def _of_texts(values: Values, look: Look) -> Judgement:
     mark = _mark_of_items(texts)
     if mark is not None:
         return Judgement(Meaning.ITEMS, f"the values are lists of items, parted by {mark!r}")
-    if _are_codes(texts) and look.is_mostly_distinct:
+    if are_codes(texts) and look.is_mostly_distinct:
         return Judgement(Meaning.IDENTIFIER, "the values are codes, and most records have one of their own", False)
-    if _are_codes(texts):
+    if are_codes(texts):
         codes = "the values are codes of letters and digits"
         return Judgement(Meaning.CODE, codes if len(texts) > 1 else ONE_VALUE)
     if look.by_name is Sort.FREE_TEXT:
@@ -455,7 +455,7 @@ def _are_addresses(values: Values, look: Look) -> bool:
     return look.is_nearly_unique and bool(texts.str.contains(r"(?s)\p{L}{3}.*[ \n][0-9]+\b").mean() > _MOST)  # type: ignore[operator]
 
 
-def _are_codes(texts: pl.Series) -> bool:
+def are_codes(texts: pl.Series) -> bool:
     """Tell whether all texts are short codes of capital letters and digits, at least one digit in each."""
     if bool((texts.str.len_chars() > 12).any()):
         return False
@@ -497,11 +497,12 @@ def _of_numbers(values: Values, look: Look, siblings: int) -> Judgement:
         return Judgement(Meaning.PLACE, "its name is that of postcodes")
     if _names_a_place(words):
         return Judgement(Meaning.PLACE, "its name is that of a place, and its values are codes")
-    is_code, is_quantity = bool(names_of("codes").search(words)), _names_a_quantity(words)
+    is_code, is_quantity = bool(names_of("codes").search(words)), names_a_quantity(words)
     return _of_whole_numbers(values, numbers, (is_code and not is_quantity, is_quantity and not is_code), siblings)
 
 
-def _names_a_quantity(words: str) -> bool:
+def names_a_quantity(words: str) -> bool:
+    """Tell whether a name is that of something that is measured or counted."""
     ends = names_of("quantity_ends", r"({})\w*$|^(n|num|nb|no|age|year|y) ?\w*\d*$")
     return bool(names_of("quantities").search(words) or ends.search(words))
 

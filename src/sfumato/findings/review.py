@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, SchemaError
-from sfumato.findings.meaning import Judgement, Meaning, Values, judge_meaning
+from sfumato.findings.meaning import Judgement, Meaning, Values, are_codes, judge_meaning, names_a_quantity
 from sfumato.findings.oddities import (
     Mark,
     below_zero,
@@ -777,12 +777,15 @@ def _word_reading(columns: tuple[str, ...], counts: Counter[str], key: str, deta
 
 
 def _word_strays(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
-    listed = quote(",".join(columns))
     cells = counted(counts["records"], "cell")
-    return f"All values are numbers or dates, but those of {cells}. Do these stand for a missing value?", (
+    # V57 beside 428 is a code.
+    is_code = are_codes(pl.Series(key.split("\n"))) and not any(names_a_quantity(name_in_words(one)) for one in columns)
+    ways = (
         Answer("Count them as missing", _of_columns(columns, "strays=missing"), 'Attribute(strays="missing")'),
-        Answer("Keep all as text", f"--categorical {listed}", 'Attribute(kind="categorical")'),
+        Answer("Keep all as text", f"--categorical {quote(','.join(columns))}", 'Attribute(kind="categorical")'),
     )
+    question = f"All values are numbers or dates, but those of {cells}. Do these stand for a missing value?"
+    return question, ways[::-1] if is_code else ways
 
 
 def _word_marks(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
@@ -794,9 +797,8 @@ def _word_marks(columns: tuple[str, ...], counts: Counter[str], key: str, detail
 def _word_possible_marks(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
     question, _ = _word_marks(columns, counts, key, detail)
     options = _of_columns(columns, f"missing={key}")
-    return question.replace("seems to stand", "may stand"), (
-        Answer("Read it as missing there", options, f"Attribute(missing=[{key!r}])"),
-    )
+    answer = Answer("Read it as missing there", options, f"Attribute(missing=[{key!r}])")
+    return question.replace("seems to stand", "may stand"), (answer,)
 
 
 def _word_sentinels(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
@@ -806,12 +808,9 @@ def _word_sentinels(columns: tuple[str, ...], counts: Counter[str], key: str, de
 
 
 def _word_outliers(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
-    question = (
-        f"The farthest values ({counted(counts['records'], 'record')}) decide the range, and losses are shares of it."
-    )
-    return question, (
-        Answer("Give the range", f"--set column.{columns[0]}.domain=[LOW,HIGH]", "Attribute(domain=(low, high))"),
-    )
+    many = counted(counts["records"], "record")
+    answer = Answer("Give the range", f"--set column.{columns[0]}.domain=[LOW,HIGH]", "Attribute(domain=(low, high))")
+    return f"The farthest values ({many}) decide the range, and losses are shares of it.", (answer,)
 
 
 def _word_spellings(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
@@ -819,9 +818,8 @@ def _word_spellings(columns: tuple[str, ...], counts: Counter[str], key: str, de
         f"{counted(counts['labels'], 'label')} may be {counts['groups']:,}: some differ in capitals, blanks or form "
         f"alone ({counted(counts['records'], 'record')}). Are they the same?"
     )
-    return question, (
-        Answer("Publish them in one form", _of_columns(columns, "spellings=merge"), 'Attribute(spellings="merge")'),
-    )
+    form = _of_columns(columns, "spellings=merge")
+    return question, (Answer("Publish them in one form", form, 'Attribute(spellings="merge")'),)
 
 
 def _word_identity(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:

@@ -149,7 +149,8 @@ def _columns(roles: dict[Role, list[ColumnReview]], others: list[str], review: R
 
 def _settings(column: ColumnReview, review: Review) -> Iterator[str]:
     names = {finding.name for finding in review.of(column.name)}
-    if names & {"codes", "reading"} or column.hierarchy is not None:
+    kept = any(finding.name == "strays" and "text" in finding.answers[0].effect for finding in review.of(column.name))
+    if kept or names & {"codes", "reading"} or column.hierarchy is not None:
         yield f'kind = "{Kind.CATEGORICAL}"  # {column.judgement.reason}'
     elif "orders" in names and (order := column.judgement.order) is not None and is_order(order.labels):
         yield f'kind = "{Kind.ORDERED}"  # {column.judgement.reason}; the lowest first'

@@ -133,9 +133,8 @@ class Guard:
         now = self._clock()
         if now - self._seen > IDLE:
             self._lock()
-            return PlainTextResponse(
-                say("The studio is locked. The terminal shows an address that opens it again."), 401
-            )
+            locked = say("The studio is locked. The terminal shows an address that opens it again.")
+            return PlainTextResponse(locked, 401)
         # A page that only watches a job is not somebody at the keyboard.
         if not request.url.path.endswith("/events"):
             if self._kept is not None and now - self._seen > IDLE / 15:

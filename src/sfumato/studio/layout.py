@@ -54,7 +54,9 @@ class Trial:
     broken: Broken | None
     problems: list[str]  # why the file cannot be read in this way; empty if it can
     better: list[tuple[str, dict[str, str]]]  # ways that seem to fit better: what is said of them, and what changes
-    separator: str  # what parts the fields, declared or found
+    # `separator`, `encoding`: as the file is read now, declared or found
+    separator: str
+    encoding: str
     remarks: tuple[str, ...]  # what was found in the file
     letters: dict[str, str]  # words beyond ASCII as each encoding reads them, the likeliest first; empty in UTF-8
 
@@ -71,10 +73,10 @@ def tried(path: Path, source: Mapping[str, Any]) -> Trial:
     names = list(layout.columns or ()) or (rows.pop(0) if rows else [])
     width = len(names)
     broken = _broken(path, layout, width) if problems else None
-    taken, remarks = _found(path, layout)
-    letters = _letters(path, layout)
+    taken, remarks, encoding = _found(path, layout)
+    letters = _letters(path, encoding)
     better = [way for way in _better(path, layout, problems, taken) if not letters or "encoding" not in way[1]]
-    return Trial(names, rows[:SHOWN], broken, problems, better, taken, remarks, letters)
+    return Trial(names, rows[:SHOWN], broken, problems, better, taken, encoding, remarks, letters)
 
 
 def layout_columns(path: Path, source: Mapping[str, Any]) -> list[str]:
@@ -140,7 +142,7 @@ def _better(path: Path, layout: CsvFormat, problems: Sequence[str], taken: str) 
     return list({tuple(its.items()): (words, its) for words, its in better}.values())
 
 
-def _letters(path: Path, layout: CsvFormat) -> dict[str, str]:
+def _letters(path: Path, now: str) -> dict[str, str]:
     """Return the first words with letters beyond ASCII as each encoding reads them that reads all, and differently."""
     try:
         content = open_csv(path, CsvFormat(encoding="utf-8")).strange_bytes()
@@ -148,8 +150,8 @@ def _letters(path: Path, layout: CsvFormat) -> dict[str, str]:
         return {}
     lines = [line for line in content.splitlines() if not line.isascii()][:LINES]
     found: dict[str, str] = {}
-    for name in dict.fromkeys([*(likely_encodings(lines) if lines else ()), layout.encoding, *ENCODINGS[:-1]]):
-        is_read = name == layout.encoding and not is_utf8(name)
+    for name in dict.fromkeys([*(likely_encodings(lines) if lines else ()), now, *ENCODINGS[:-1]]):
+        is_read = name == now and not is_utf8(name)
         text = b"\n".join(lines).decode(name, "replace")
         words = ", ".join(islice(dict.fromkeys(_LETTERS.findall(text)), WORDS))
         if words and (is_read or (words.isprintable() and "\ufffd" not in text and words not in found.values())):
@@ -157,13 +159,13 @@ def _letters(path: Path, layout: CsvFormat) -> dict[str, str]:
     return found
 
 
-def _found(path: Path, layout: CsvFormat) -> tuple[str, tuple[str, ...]]:
-    """Return what parts the fields as the file is read now, declared or found, and what else was found."""
+def _found(path: Path, layout: CsvFormat) -> tuple[str, tuple[str, ...], str]:
+    """Return what parts the fields as the file is read now, what else was found, and the encoding it is read in."""
     try:
-        found = find_layout(open_csv(path, layout), layout)
-        return found.format.separator, found.remarks
+        found = find_layout(file := open_csv(path, layout), layout)
+        return found.format.separator, found.remarks, file.told or layout.encoding
     except InputError:
-        return layout.separator, ()
+        return layout.separator, (), layout.encoding
 
 
 def _with(layout: CsvFormat, separator: str) -> CsvFormat:
@@ -172,6 +174,7 @@ def _with(layout: CsvFormat, separator: str) -> CsvFormat:
 
 _VALUE = r"((?:'[^']*'|\"[^\"]*\"|[^\s'\";()])+)"
 _OPTION = re.compile(rf"--(set|categorical|identifying|publish|accept) {_VALUE}")
+# Settings that speak of the whole file unless they name a column.
 OF_FILE = (
     "decimal",
     "thousands",
@@ -183,7 +186,6 @@ OF_FILE = (
     "label-lines",
     "missing",
 )
-"""Settings that speak of the whole file unless they name a column."""
 OF_COLUMN = ("decimal", "thousands", "dates", "unit", "missing")
 ASKED = {
     "missing": ("This stands for a missing value", "such as -9"),
@@ -200,8 +202,8 @@ _SAID = {
     "label-lines": "{} rows below the names are no records",
     "domain": "values lie within {}",
 }
+# Findings that stop a run until somebody says that they may stay.
 ACCEPTED = ("identifier", "free-text", "spellings")
-"""Findings that stop a run until somebody says that they may stay."""
 _OF_KIND = {
     "categorical": "it is text, or codes",
     "numeric": "they are numbers",
@@ -339,12 +341,21 @@ _ELSEWHERE = (
     (r"[,;] (?:or )?give their text with --set source\.missing=TEXT", ", name their text under “How it is read”"),
     (r"`?sfumato hierarchy TABLE [^`;,)]*`?( drafts one)?", r"the page Hierarchies\1"),
     (r"`sfumato risk` on them", "The page Columns"),
+    (r"say which is meant with sheet\: --set .*", "choose one of these"),
     (r"--set source\.(?:sheet|range|hidden)=[A-Za-z0-9:_]+", "“Of a workbook”"),
     (r"--set (?:\"[^\"]*\"|'[^']*'|[^\s;()]+)", "“How it is read”"),
     (r"--others drop", "the button “all others: leave out”"),
     (r"--person [^\s;,()]+", "the role “person”"),
 )
 """What messages say to a command line, and what a page says instead."""
+
+
+_SHEET = re.compile(r"--set (?:'source\.sheet=([^']+)'|source\.sheet=(\S+))")
+
+
+def sheets_named(problems: Sequence[str]) -> list[str]:
+    """Return the sheets of a workbook among which somebody has to choose."""
+    return [quoted or plain for line in problems for quoted, plain in _SHEET.findall(line)]
 
 
 def in_page_words(line: str) -> str:

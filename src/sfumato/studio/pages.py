@@ -22,7 +22,7 @@ from sfumato.studio import words
 from sfumato.studio.desk import Desk
 from sfumato.studio.draft import ROLES, Draft, in_words
 from sfumato.studio.jobs import Job, shown_command
-from sfumato.studio.layout import in_page_words
+from sfumato.studio.layout import in_page_words, sheets_named
 from sfumato.studio.project import HistoryEntry
 from sfumato.studio.words import Translation, catalogue, reader, say
 
@@ -159,12 +159,17 @@ def answering(write: Callable[[Request, FormData], str | None]) -> Any:
         try:
             answer = await run_in_threadpool(write, request, sent)
         except Exception as error:
-            problems, _ = explained(error)
-            return JSONResponse({"problems": [page_line(line) for line in problems]}, 422)
+            return refusal(error)
         desk: Desk | None = getattr(request.app.state, "desk", None)
         return JSONResponse({"said": say(answer or ""), "entry": 0 if desk is None else desk.head.number})
 
     return route
+
+
+def refusal(error: Exception) -> JSONResponse:
+    """Answer with every problem in a sentence, and with what there is to choose from."""
+    problems, _ = explained(error)
+    return JSONResponse({"problems": [page_line(line) for line in problems], "sheets": sheets_named(problems)}, 422)
 
 
 def reading(read: Page) -> Page:

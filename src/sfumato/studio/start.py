@@ -27,7 +27,7 @@ from sfumato.errors import InputError, PolicyError
 from sfumato.numbers import counted
 from sfumato.studio.app import leaving, page_elsewhere, static
 from sfumato.studio.guard import LARGE
-from sfumato.studio.pages import answering, fragment, page_line, text, whole
+from sfumato.studio.pages import answering, fragment, refusal, text, whole
 from sfumato.studio.project import PREFIX, Project, locked, made_private, read_mark
 from sfumato.studio.routes.columns import state
 from sfumato.studio.words import say
@@ -40,12 +40,11 @@ if TYPE_CHECKING:
 
 _DROPPED, _PROJECT = "dropped", "project"
 _PLACE = ("sheet", "range", "hidden")
-_MOST, _LISTED = 12, 40
-"""Works that are remembered, and tables that are listed."""
+_MOST, _LISTED = 12, 40  # works that are remembered, and tables that are listed
+# Rows of a database table by which the size of its copy is judged.
 _TRIED = 1_000
-"""Rows of a database table by which the size of its copy is judged."""
+# Bytes that stay free on the disk beside a file that is dropped.
 _SPARE = 50_000_000
-"""Bytes that stay free on the disk beside a file that is dropped."""
 _TABLES = (
     *(".csv", ".tsv", ".tab", ".txt", ".dat", ".gz", ".zst", ".parquet", ".feather", ".arrow", ".xlsx", ".xls", ".ods"),
     *(".sav", ".zsav", ".dta", ".sas7bdat", ".xpt", ".json", ".jsonl", ".ndjson"),
@@ -374,7 +373,7 @@ async def take_file(request: Request) -> Response:
             path.unlink(missing_ok=True)
             raise
     except Exception as error:
-        return JSONResponse({"problems": [page_line(line) for line in explained(error)[0]]}, 422)
+        return refusal(error)
     return JSONResponse({"said": say(said), "entry": 1})
 
 

@@ -241,6 +241,28 @@ def test_a_file_is_chosen_on_the_start_page_and_opened(serve, watched, table, tm
     page.get_by_text("None yet.").wait_for()
 
 
+def test_a_sheet_of_a_workbook_is_chosen_by_a_button(serve, watched, tmp_path):
+    from openpyxl import Workbook
+
+    book = Workbook()
+    for sheet in (book.active, book.create_sheet("of 2025")):
+        for row in [["age", "sick"], *([20 + number, "flu"] for number in range(30))]:
+            sheet.append(row)
+    book.save(tmp_path / "book.xlsx")
+    for way in ("drop", "here"):
+        one = watched(serve())
+        page = one.page
+        if way == "drop":
+            page.locator("#file").set_input_files(tmp_path / "book.xlsx")
+        page.locator("#take" if way == "drop" else "#open-here").click()
+        page.get_by_text("2 sheets with values").wait_for()
+        assert one.axe() == []
+        page.get_by_role("button", name="of 2025").click()
+        page.get_by_text("30 records").first.wait_for()
+        # The browser itself notes the refusal.
+        one.lines = [line for line in one.lines if "422" not in line]
+
+
 def test_many_columns_are_searched_chosen_and_undone_by_keyboard(serve, watched, tmp_path):
     names = ["age", "sick", *(f"lab_{number}" for number in range(20))]
     path = tmp_path / "wide.csv"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -138,10 +138,18 @@ def _reviewed(desk: Desk) -> dict[str, Any]:
 
 def take_proposal(request: Request, sent: FormData) -> str:
     """Give undecided columns the roles that the review proposes, and promise what it does where nothing is promised."""
-    desk = desk_of(request)
-    proposal = desk.proposal()
-    _, branches = desk.change(page_entry(sent), lambda draft: draft.with_proposal(proposal))
-    return BRANCHED if branches else "The proposal is the setup now. Read it, and correct what is wrong."
+    proposal = desk_of(request).proposal()
+    said = "The proposal is the setup now. Read it, and correct what is wrong."
+    return told_branch(request, sent, lambda draft: draft.with_proposal(proposal), said)
+
+
+BRANCHED = "Another tab had gone on from here; this change began a branch of the history."
+
+
+def told_branch(request: Request, sent: FormData, changed: Callable[[Draft], Draft], said: str = "") -> str:
+    """Change the setup that a page stands on; return what to say, or that this began a branch."""
+    _, branches = desk_of(request).change(page_entry(sent), changed)
+    return BRANCHED if branches else said
 
 
 def sizes_shown(desk: Desk, draft: Draft, number: int = 0) -> dict[str, Any] | None:
@@ -198,8 +206,7 @@ def change_column(request: Request, sent: FormData) -> str:
 
     if what == "kind" and value:
         desk.table.typed(column, value)  # type: ignore[arg-type]
-    _, branches = desk.change(page_entry(sent), changed)
-    return BRANCHED if branches else ""
+    return told_branch(request, sent, changed)
 
 
 def _weight(value: str) -> float | None:
@@ -229,9 +236,6 @@ def change_columns(request: Request, sent: FormData) -> str:
     _, branches = desk.change(page_entry(sent), lambda draft: draft.with_roles(dict.fromkeys(map(str, named), role)))
     said = f"{ROLES[role].partition(':')[0]}: {counted(len(named), 'column')}."
     return f"{said} {BRANCHED}" if branches else said
-
-
-BRANCHED = "Another tab had gone on from here; this change began a branch of the history."
 
 
 def state(request: Request) -> Response:
@@ -366,8 +370,7 @@ def open_anyway(request: Request, sent: FormData) -> str:
 def answer_layout(request: Request, sent: FormData) -> str:
     """Answer a question that reading the table asked."""
     reply = Answer(text(sent, "option"), text(sent, "column"), text(sent, "value"))
-    _, branches = desk_of(request).change(page_entry(sent), lambda draft: answered(draft, reply))
-    return BRANCHED if branches else f"{reply.words}."
+    return told_branch(request, sent, lambda draft: answered(draft, reply), f"{reply.words}.")
 
 
 ROUTES = [

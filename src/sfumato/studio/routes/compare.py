@@ -18,7 +18,7 @@ from sfumato.studio.draft import Draft
 from sfumato.studio.forms import method_names
 from sfumato.studio.jobs import FAILED, Job, compare_order, lattice_order, release_order
 from sfumato.studio.pages import Scatter, answering, desk_of, fragment, page, page_entry, reading, text, whole
-from sfumato.studio.routes.columns import BRANCHED, asked_k
+from sfumato.studio.routes.columns import BRANCHED, asked_k, told_branch
 
 USUAL = ("mondrian", "k-member", "mdav", "datafly")
 MOST_VALUES, MOST_DRAWN, MOST_LINED = 12, 400, 80
@@ -153,8 +153,8 @@ def look_at_levels(request: Request, sent: FormData) -> str:
                 draft = draft.with_level(str(name), whole(str(level), str(name)))
         return draft
 
-    _, branches = desk_of(request).change(page_entry(sent), changed)
-    return BRANCHED if branches else "Columns counts classes on these levels now. Nothing is published by it."
+    said = "Columns counts classes on these levels now. Nothing is published by it."
+    return told_branch(request, sent, changed, said)
 
 
 def publish_levels(request: Request, sent: FormData) -> str:
@@ -211,7 +211,6 @@ def search(request: Request, sent: FormData) -> str:
 
 def take(request: Request, sent: FormData) -> str:
     """Make a run of a comparison the setup."""
-    desk = desk_of(request)
     method, k = text(sent, "method"), whole(text(sent, "k"), "k")
     if method not in [name for names in method_names().values() for name in names]:
         raise InputError("method: is unknown")
@@ -224,8 +223,7 @@ def take(request: Request, sent: FormData) -> str:
         promised = [{**entry, "name": "k-anonymity", "k": k}, *models]
         return draft.with_rest("anonymizer", {"name": method}).with_rest("models", promised)
 
-    _, branches = desk.change(page_entry(sent), changed)
-    return BRANCHED if branches else f"The setup is now {method} with k = {k}."
+    return told_branch(request, sent, changed, f"The setup is now {method} with k = {k}.")
 
 
 ROUTES = [

@@ -24,8 +24,8 @@ from sfumato.hierarchy.tree import ROOT, listed_values, text_of
 from sfumato.studio.desk import MOST_DRAFTED, Desk
 from sfumato.studio.draft import WITH_SETTINGS, Draft
 from sfumato.studio.forms import finite_number
-from sfumato.studio.pages import answering, desk_of, fragment, page, page_entry, reading, text, whole
-from sfumato.studio.routes.columns import BRANCHED
+from sfumato.studio.pages import answering, desk_of, fragment, page, reading, text, whole
+from sfumato.studio.routes.columns import told_branch
 from sfumato.table.schema import Kind
 
 # Changes to a hierarchy by hand: each takes the paths from the original values to the root, and returns others.
@@ -102,8 +102,8 @@ def _changed(tree: Hierarchy, leaves: Iterable[int], change: Callable[[tuple[str
 
 Making = Callable[[Desk, str, FormData], Mapping[str, Any] | None]
 
+# Nodes of a level that are shown; a rule over more values needs no hand.
 MOST_NODES = 1_000
-"""Nodes of a level that are shown; a rule over more values needs no hand."""
 
 
 @dataclass(frozen=True)
@@ -233,8 +233,7 @@ def change_hierarchy(request: Request, sent: FormData) -> str:
     if what not in makes:
         raise InputError("what: is none of the changes that this page can make")
     described = makes[what](desk, column, sent)
-    _, branches = desk.change(page_entry(sent), lambda draft: draft.with_setting(column, "hierarchy", described))
-    return BRANCHED if branches else ""
+    return told_branch(request, sent, lambda draft: draft.with_setting(column, "hierarchy", described))
 
 
 def _drafted(desk: Desk, column: str, sent: FormData) -> Mapping[str, Any]:

@@ -19,10 +19,11 @@ from sfumato.studio.desk import Desk
 from sfumato.studio.draft import Draft
 from sfumato.studio.forms import entry_from, method_form, method_names, model_form, model_names, one_line, part_form
 from sfumato.studio.jobs import compare_order
-from sfumato.studio.pages import answering, desk_of, page, page_entry, promise, reading, text, whole
-from sfumato.studio.routes.columns import BRANCHED
+from sfumato.studio.pages import answering, desk_of, page, promise, reading, text, whole
+from sfumato.studio.routes.columns import told_branch
 
 PARTS = {"recoding": "Recoding", "people": "People"}
+# What a promise begins with when it is added; the steward goes on from there.
 STARTS: Mapping[str, Mapping[str, Any]] = {
     "k-anonymity": {"k": 5},
     **{f"{kind}-l-diversity": {"l": 3} for kind in ("entropy", "distinct", "probabilistic")},
@@ -34,7 +35,6 @@ STARTS: Mapping[str, Mapping[str, Any]] = {
     "subset-k-anonymity": {"k": 5, "m": 2},
     "wildcard-k-anonymity": {"k": 5},
 }
-"""What a promise begins with when it is added; the steward goes on from there."""
 TOP = ("purpose", "recipient", "suppression-limit", "refine")
 
 
@@ -100,8 +100,7 @@ def fill_dial(request: Request, sent: FormData) -> str:
 def take_k(request: Request, sent: FormData) -> str:
     """Promise the k that the dial stands at."""
     k = whole(text(sent, "k"), "k")
-    _, branches = desk_of(request).change(page_entry(sent), lambda draft: dial.with_k(draft, k))
-    return BRANCHED if branches else f"k is {k} now."
+    return told_branch(request, sent, lambda draft: dial.with_k(draft, k), f"k is {k} now.")
 
 
 def change_promises(request: Request, sent: FormData) -> str:
@@ -116,8 +115,7 @@ def change_promises(request: Request, sent: FormData) -> str:
     def changed(draft: Draft) -> Draft:
         return _added(draft, sent, fewest) if what == "add" else changes[what](draft, sent)
 
-    _, branches = desk.change(page_entry(sent), changed)
-    return BRANCHED if branches else ""
+    return told_branch(request, sent, changed)
 
 
 def _added(draft: Draft, sent: FormData, fewest: int) -> Draft:
@@ -210,8 +208,7 @@ def import_policy(request: Request, sent: FormData) -> str:
     except tomllib.TOMLDecodeError:
         raise PolicyError("policy: is not valid TOML") from None
     draft = Draft.of_policy(Policy.from_mapping(content), desk.table.names)
-    _, branches = desk.change(page_entry(sent), lambda before: draft)
-    return BRANCHED if branches else "The policy is the setup now."
+    return told_branch(request, sent, lambda before: draft, "The policy is the setup now.")
 
 
 ROUTES = [

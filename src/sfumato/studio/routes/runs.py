@@ -43,8 +43,7 @@ LOWER = ("k", "l", "m")
 """Parameters of which less is weaker."""
 HIGHER = {"t": 1.0, "alpha": 1.0, "p": 0.99, "beta": None, "delta": None, "c": None}
 """Parameters of which more is weaker, with the most that makes sense."""
-LIMITS = (0.01, 0.05)
-"""Shares of the records that might be suppressed."""
+LIMITS = (0.01, 0.05)  # shares of the records that might be suppressed
 MOST = 6
 
 

@@ -156,6 +156,7 @@ async function write(action, body, then, isAtOnce) {
     pending -= 1;
     if (told.problems) {
       say(told.problems, true);
+      document.dispatchEvent(new CustomEvent("refused", { detail: told.sheets || [] }));
       if (isAtOnce && !pending && !typing) await refresh();
       return;
     }

@@ -24,6 +24,18 @@ function choose(file) {
   at("take").focus();
 }
 
+/** Sheets of a workbook that was refused, as buttons. @param {string[]} sheets @param {() => void} again */
+function offer(sheets, again) {
+  at("sheets").replaceChildren(...sheets.map((name) => {
+    const button = document.createElement("button");
+    button.textContent = name;
+    button.addEventListener("click", () => { at("sheet").value = name; again(); });
+    return button;
+  }));
+  at("sheets").firstElementChild?.focus();
+}
+document.addEventListener("refused", (event) => offer(/** @type {CustomEvent} */ (event).detail, () => at("open-here").click()));
+
 function take() {
   if (!chosen) return;
   const request = new XMLHttpRequest(), bar = at("sent");
@@ -33,9 +45,12 @@ function take() {
   const failed = (/** @type {string[]} */ lines) => { bar.hidden = true; at("take").disabled = false; say(lines, true); };
   request.onerror = () => failed([_("The file did not arrive. Is the studio still running in the terminal?")]);
   request.onload = () => {
-    let told = { problems: [request.responseText.trim()] };
+    /** @type {any} */ let told = { problems: [request.responseText.trim()] };
     try { told = JSON.parse(request.responseText); } catch { /* not ours */ }
-    if (told.problems) return failed(told.problems);
+    if (told.problems) {
+      offer(told.sheets || [], take);
+      return failed(told.problems);
+    }
     location.href = "/";
   };
   const asked = new URLSearchParams({ name: chosen.name });
