@@ -233,8 +233,8 @@ def test_numbers_that_a_typed_source_holds_as_text_are_named() -> None:
 
 def test_codes_among_numbers_are_proposed_as_text_and_not_as_missing(table: Path) -> None:
     rows = range(PEOPLE)
-    diagnoses = ["V57" if i % 20 == 0 else ["428", "250.01", "410", "786", "276", "491", "493.2"][i % 7] for i in rows]
-    ages = ["K57" if i == 0 else str(18 + i * 7 % 70) for i in rows]
+    diagnoses = ["V57" if i % 20 == 5 else ["428", "250.01", "410", "786", "276", "491", "493.2"][i % 7] for i in rows]
+    ages = ["K57" if i == 50 else str(18 + i * 7 % 70) for i in rows]
     pl.DataFrame({"diag": diagnoses, "age": ages}).write_csv(table)
     found = sf.review(table)
     first = {finding.columns[0]: finding.answers[0].effect for finding in found.findings if finding.name == "strays"}
