@@ -68,7 +68,7 @@ def _labelled(column: pl.Series, labels: Mapping[Any, str]) -> pl.Series:
     if bare:
         raise InputError(
             f"column {name!r}: {len(known):,} of its codes have a label, and {bare:,} have none; read its codes with "
-            f"codes = [{name!r}] (--set source.codes={name}), and add --set column.{name}.missing=NUMBER for each that "
+            f"codes = [{name!r}] (--set source.codes={name}); add --set column.{name}.missing=NUMBER for each that "
             "stands for a missing value"
         )
     texts = [meant[code] for code in known]
