@@ -243,6 +243,12 @@ def test_a_series_is_signed_as_a_whole(place: Path) -> None:
     assert run("verify", folder, "--key", place / "other.key.pub")[0] == 1
     assert run("sign", folder, "--key", own, "--revoke", place / "back.json")[0] == 0
     assert run("verify", folder, "--key", f"{own}.pub", "--revocations", place / "back.json")[0] == 1
+    table = series.releases[0] / "data.csv"
+    whole = table.read_bytes()
+    table.write_bytes(whole[:-2] + bytes([whole[-2] ^ 1]) + whole[-1:])
+    assert run("verify", folder, "--key", f"{own}.pub")[0] == 1
+    table.write_bytes(whole)
+    assert run("verify", folder, "--key", f"{own}.pub")[0] == 0
     # A statement about a series is none about its releases, nor the other way.
     release = series.releases[0]
     (release / "signature.json").write_bytes((folder / "signature.json").read_bytes())
@@ -256,9 +262,16 @@ def test_a_series_is_signed_as_a_whole(place: Path) -> None:
 
 def test_a_page_of_evidence_has_a_statement_of_its_own(place: Path) -> None:
     page, own = place / "to-sign.html", place / "own.key"
-    page.write_text("<p>evidence</p>")
+    page.write_text(
+        "<li>Nobody has answered 43 of 185 questions of standards. B. Officer is to answer.</li>"
+        '<p><span class="not">Not answered</span>, and no figure of this page can: motives; who&#39;s heard.</p>'
+    )
     code, said = run("sign", page, "--key", own, "--by", "A. Steward")
     assert code == 0, said
+    words = " ".join(said.split())
+    assert "Nobody has answered 43 of 185 questions of standards." in words
+    assert "no figure of this page can: motives; who's heard." in words
+    assert words.index("43 of 185") < words.index("1 file signed")
     statement = place / "to-sign.html.signature.json"
     assert stat.S_IMODE(statement.stat().st_mode) == 0o600
     content = json.loads(base64.b64decode(json.loads(statement.read_text())["payload"]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +11,11 @@ from sfumato.cli.options import argument, option
 from sfumato.cli.outcome import complain
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.numbers import counted
+
+# What a page to sign says of questions that nobody has answered: how many, and which of those that stand on it.
+_OPEN = re.compile(
+    r"Nobody has answered [^<]*?standards\.|(?<=Not answered</span>, and )no figure of this page can: [^<]*"
+)
 
 
 def sign(
@@ -24,6 +31,8 @@ def sign(
 
     Of a series one statement covers all releases. The statement about a page of evidence lies beside the page, for the
     steward.
+
+    Of a page it first says how many questions nobody has answered, and names those that stand on it.
 
     A second person who signs the same folder countersigns. Signing needs no network. The time in a signature is that of
     your clock; nobody proves it.
@@ -44,6 +53,8 @@ def sign(
     if revoke is not None:
         signature.revoke(release, key, revoke, by=by)
         return complain([f"{revoke}: takes the signature of {release} back; give it to whoever has the release"])
+    if release.suffix == ".html" and release.is_file():
+        complain([f"{release}: {unescape(found)}" for found in _OPEN.findall(release.read_text(encoding="utf-8"))])
     signed = signature.sign_folder(release, key, by=by, promises=[] if release.is_file() else _recounted(release))
     count, files = len(signed.statements), counted(len(signed.subjects), "file")
     who = "check it" if release.is_file() else "recipients check it"

@@ -636,7 +636,7 @@ def _changes(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[st
             yield f"{path} from {before[path]} to {after[path]}"
 
 
-OTHERS = "iso-27559 9.2.4"  # which other releases there are
+OTHERS, FOUND = "iso-27559 9.2.4", "iso-27559 9.4"  # which other releases there are; what is done about a recognition
 # Questions whose answers should know the figures.
 _REST_ON_FIGURES = ("wp29 anonymous", "wp29 residual risk", "gdpr 35", "ema-0070 T utility c", "nist-800-188 3.6 a")
 LAW = ("wp29 basis", "wp29 anonymous", "wp29 residual risk")
@@ -692,26 +692,18 @@ def _figures_of_law(content: Mapping[str, Any]) -> Iterator[str]:
     yield "For the steward, who holds the original, no figure speaks. Figures do not decide what the law asks."
 
 
-def review_content(context: Context | None, content: Mapping[str, Any]) -> dict[str, Any]:
+def review_content(context: Context | None, content: Mapping[str, Any], events: Mapping[str, str]) -> dict[str, Any]:
     """Say after which events, and on which day, the evidence must be made again.
 
-    Parameters
-    ----------
-    context
-        What the steward states of the recipient; None where there is nothing.
-    content
-        Of one edition: ``made``, ``earlier`` and, where they were joined, ``together``.
-
-    Returns
-    -------
-    dict
-        The day, whether it has passed, what the steward says of it in words, and each event with what is known of it
-        today and what is then to be done.
+    `content`: of one edition, with ``made``, ``earlier`` and, where they were joined, ``together``. `events`: each with
+    what is then to be done. The result has the day, whether it has passed, what the steward says of it in words, and
+    each event with what is known of it today.
     """
     day = None if context is None else context.review_by
     named = len(content["earlier"]) + max(0, len((content.get("together") or {"published": ()})["published"]) - 1)
     held = "nobody said what they hold" if context is None else f"stated: {context.other_data}"
     recipient = "nobody is named" if context is None else f"this page speaks of {context.recipient} alone"
+    told = next((f" Stated: {one.answer}" for one in context.answers if one.question == FOUND), "") if context else ""
     by = None if context is None or context.author is None else f"{context.author.name}, {context.author.role}"
     return {
         "day": day,
@@ -719,9 +711,9 @@ def review_content(context: Context | None, content: Mapping[str, Any]) -> dict[
         "words": None if context is None else context.review,
         "by": by,
         "events": [
-            {"event": event, "today": today, "then": then}
+            {"event": event, "today": today, "then": f"{then}{told}" if event.startswith("Somebody") else then}
             for (event, then), today in zip(
-                _EVENTS.items(),
+                events.items(),
                 (
                     f"{counted(named, 'other publication')} named" if named else "none was named",
                     held,
@@ -733,17 +725,3 @@ def review_content(context: Context | None, content: Mapping[str, Any]) -> dict[
             )
         ],
     }
-
-
-_EVENTS = {
-    "Another release, or a table of counts, of these people": "Before it is published, play both: sfumato evidence "
-    "write RELEASE --earlier OTHER.",
-    "A new register, or another file that the recipient may hold": "State it in other-data, and weigh the attempt "
-    "again.",
-    "Another recipient, purpose, contract or access": "Write another policy for the same folder: sfumato evidence "
-    "init. The verdict may change.",
-    "Somebody was found, or the file got into other hands": "Take the signature back: sfumato sign RELEASE --key KEY "
-    "--revoke FILE. Give FILE to the recipient. Tell who answers.",
-    "A new version of this program": "Make this page again.",
-}
-"""After which events evidence is made again, and what is then to be done."""

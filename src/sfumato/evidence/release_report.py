@@ -375,7 +375,7 @@ def _for_recipient(context: Context | None, content: Mapping[str, Any]) -> dict[
     """Add what is assumed of the recipient, and what standards ask."""
     content = {"is_file": False, **content, "attacks": _one_list(content)}
     found = {**content, "answers": answers_content(content)}
-    found["review"] = review_content(context, content)
+    found["review"] = review_content(context, content, texts("events"))
     found |= {"context": None if context is None else context_content(context, content)}
     found["standards"] = standards_content(context, found)
     said = next((one for one in context.answers if one.question == OTHERS), None) if context else None
