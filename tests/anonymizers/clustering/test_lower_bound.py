@@ -172,6 +172,16 @@ def test_the_squared_error_of_points_is_bounded_closely():
     assert lower_bound(table, 10, loss="squared-error") == 100.0
 
 
+def test_four_far_from_all_others_are_no_three_classes_at_once():
+    """Charges alone prove 2 P / 9 for the four, each three a third of a class; their class loses P / 4."""
+    frame = pl.DataFrame({name: [8.0 * (name == far) for far in "abcd"] + [-1.0] * 6 for name in "abcd"})
+    points = (frame.to_numpy() - frame.to_numpy().mean(axis=0)) * 5 / np.sqrt(frame.to_numpy().var(axis=0) * 10)
+    best = least_loss(list(points), 3, spread)
+    found = lower_bound(encode(sf.read_table(frame, sf.Schema(quasi_identifying=list("abcd")))), 3,
+                        loss="squared-error", rounds=20)  # fmt: skip
+    assert 0.92 * best < found <= best + 1e-9
+
+
 def test_a_squared_error_needs_numbers_of_everybody():
     with pytest.raises(sf.PolicyError, match="needs numbers or dates"):
         lower_bound(encoded([(1.0, "aa", "red")] * 4), 2, loss="squared-error")

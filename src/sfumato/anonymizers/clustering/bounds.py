@@ -44,6 +44,9 @@ _ROUNDING = 1e-10
 _STEPS = 400
 """Steps towards the best charges under the conditions of a round."""
 
+_IDLE = 1e-4
+"""A condition whose price is no higher is forgotten until charges break it again."""
+
 _BOLDER = 0.5
 """So many times its first charge more is what a record is charged at most, in each round: far jumps teach little."""
 
@@ -156,10 +159,13 @@ class _Conditions:
     copies: NDArray[np.int64]
     costs: NDArray[np.float64]
 
+    def where(self, these: NDArray[np.bool_]) -> _Conditions:
+        """Return some of them."""
+        return _Conditions(self.members[these], self.copies[these], self.costs[these])
+
     def named(self) -> _Conditions:
         """Return those that name somebody."""
-        names = self.copies.any(axis=1)
-        return _Conditions(self.members[names], self.copies[names], self.costs[names])
+        return self.where((self.copies != 0).any(axis=1))
 
     def and_(self, more: _Conditions) -> _Conditions:
         """Return these and others."""
@@ -174,8 +180,9 @@ class _Conditions:
 class _Charging:
     """Charges that can be raised: of m records, of which there are copies."""
 
-    weights: NDArray[np.int64]
+    weights: NDArray[np.int64]  # (m,): -1 for a toll, which is paid back
     start: NDArray[np.float64]  # (m,): fair charges
+    steps: NDArray[np.float64]  # (m,): how much more each is charged in a round, times `_BOLDER`
     most: NDArray[np.float64]  # (m,): what each can be charged at all
     # Charges, changed in place, and what is wanted, in some order of records; returns who forbids it.
     settle: Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]], _Conditions]
@@ -190,7 +197,7 @@ def _of_regions(records: DistinctRecords, k: int, start: NDArray[np.float64]) ->
         )
         return _Conditions(members, copies, costs).named()
 
-    return _Charging(records.weights, start, most, settle)
+    return _Charging(records.weights, start, start, most, settle)
 
 
 def _squared_error(table: EncodedTable, k: int, rounds: int) -> float:
@@ -199,16 +206,34 @@ def _squared_error(table: EncodedTable, k: int, rounds: int) -> float:
         return 100.0
     points = _points(table)
     whole = (points**2).sum(axis=1)
-    sums = nearest_sums(points, 2 * k - 1)
-    start = np.minimum(sums[:, k - 1] / (2 * k), whole)
+    sums = nearest_sums(points, k)
+    alone = np.minimum(sums[:, k - 1] / (2 * k), whole)
+    sets = _sets_apart(points, alone, k + 1)
+    tolls = alone[sets].sum(axis=1)
+    start = np.append(alone, 0.0 * tolls)
 
     def settle(charges: NDArray[np.float64], wanted: NDArray[np.float64], order: NDArray[np.int64]) -> _Conditions:
-        return _Conditions(*settle_points(points, sums, charges, wanted, order, k, _PATIENCE_POINTS)).named()
+        order = order[order < len(points)]
+        return _Conditions(*settle_points(points, sums, sets, charges, wanted, order, _PATIENCE_POINTS)).named()
 
-    ones = np.ones(table.height, dtype=np.int64)
-    charges = _raised(_Charging(ones, start, whole, settle), rounds) if rounds else start
+    weights = np.repeat([1, -1], [len(alone), len(tolls)])
+    charging = _Charging(weights, start, np.append(alone, tolls), np.append(whole, 100.0 + 0.0 * tolls), settle)
+    charges = _raised(charging, rounds) if rounds else start
     # Squared distances are sums of as many squares as there are columns; each charge may be too high by their rounding.
-    return max(0.0, float(charges.sum()) - 100.0 * _ROUNDING)
+    return max(0.0, float(charges @ weights) - 100.0 * _ROUNDING)
+
+
+def _sets_apart(points: NDArray[np.float64], alone: NDArray[np.float64], size: int) -> NDArray[np.int64]:
+    """Return sets of so many points, int64 (s, size), none in two: whoever is hard to place, and its nearest."""
+    free = np.ones(len(points), dtype=bool)
+    sets = []
+    for one in np.argsort(-np.round(alone, 9), kind="stable"):
+        if free[one]:
+            near = np.argsort(np.round(((points - points[one]) ** 2).sum(axis=1), 9), kind="stable")[:size]
+            if len(near) == size and free[near].all():
+                free[near] = False
+                sets.append(near)
+    return np.array(sets, dtype=np.int64).reshape(-1, size)
 
 
 def _points(table: EncodedTable) -> NDArray[np.float64]:
@@ -238,7 +263,7 @@ def _raised(charging: _Charging, rounds: int) -> NDArray[np.float64]:
     """Return fair charges that add up to as much as is found in so many rounds."""
     start, weights = charging.start, charging.weights
     best = charges = start
-    trial = np.minimum((1.0 + _BOLDER) * start, charging.most)
+    trial = np.minimum(start + _BOLDER * charging.steps, charging.most)
     known, prices = None, np.zeros(0)
     for number in range(1, rounds + 1):
         settled = trial.copy()
@@ -246,8 +271,10 @@ def _raised(charging: _Charging, rounds: int) -> NDArray[np.float64]:
         if settled @ weights > best @ weights:
             best = settled
         known = found if known is None else known.and_(found)
-        limits = np.minimum((1.0 + _BOLDER * number) * start, charging.most)
+        limits = np.minimum(start + _BOLDER * number * charging.steps, charging.most)
         charges, prices = _program(known, weights, charges, prices, limits)
+        binding = prices > _IDLE
+        known, prices = known.where(binding), prices[binding]
         trial = (charges + best) / 2
     raised = best.copy()
     charging.settle(raised, np.minimum(2.0 * best, charging.most), np.argsort(best, kind="stable"))
@@ -266,8 +293,9 @@ def _program(
     height = len(weights)
     usual = float(charges[charges > 0].mean()) if charges.any() else 1.0
     flat = known.members.ravel()
-    price_step = 1.0 / (usual * np.maximum(1, known.copies.sum(axis=1)))
-    charge_step = usual / np.maximum(1.0, np.bincount(flat, weights=known.copies.ravel(), minlength=height))
+    touched = np.abs(known.copies)
+    price_step = 1.0 / (usual * np.maximum(1, touched.sum(axis=1)))
+    charge_step = usual / np.maximum(1.0, np.bincount(flat, weights=touched.ravel(), minlength=height))
     all_charges, all_prices = np.zeros(height), np.zeros(len(prices))
     for _ in range(_STEPS):
         paid = np.bincount(flat, weights=(known.copies * prices[:, None]).ravel(), minlength=height)

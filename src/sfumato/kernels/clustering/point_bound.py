@@ -1,7 +1,11 @@
 """What points can be charged, so that no class of k points or more is charged more than its squared error.
 
-Letters: n points, d coordinates, s points of a class. A class of s loses the sum of the squared distances of its pairs
-over s. Classes of k to 2k − 1 are looked at: a larger one can be parted, and then loses no more.
+Letters: n points, d coordinates. A class of s loses the sum P of the squared distances of its pairs over s. Classes of
+k are looked at, and no larger ones: where no k members of a class are charged too much, all s are charged at most
+(k − 1) P / (k (s − 1)), the mean over its parts of k, which is at most P / s.
+
+Of k + 1 points at most one class holds k or more. So a set of them may pay a toll, once, by which any k of them, or
+all, are charged more. Larger classes with k or more of them need no look: too few of their parts of k lie in the set.
 """
 
 from __future__ import annotations
@@ -34,32 +38,41 @@ def _gaps(points: Floats, one: int) -> Floats:
 
 @kernel
 def settle_points(
-    points: Floats, sums: Floats, charges: Floats, wanted: Floats, order: Int64s, k: int, patience: int
+    points: Floats, sums: Floats, sets: Int64s, charges: Floats, wanted: Floats, order: Int64s, patience: int
 ) -> tuple[Int64s, Int64s, Floats]:
     """Set the charge of each point to what is wanted, or to the most that all classes with it can pay for.
 
-    points : float64 (n, d); sums : float64 (n, 2k), as :func:`nearest_sums` gives them; charges : float64 (n,), changed
-    in place, in `order`; patience : parts of classes that are looked at for one point and size before what is left
-    counts with its bound. Returns members and copies, int64 (o, 2k − 1), and losses, float64 (o,), of what forbids it.
+    points : float64 (n, d); sums : float64 (n, k + 1), as :func:`nearest_sums` gives them; sets : int64 (s, k + 1),
+    without a point in common; charges : float64 (n + s,), of points, changed in place, in `order`, and tolls;
+    patience : parts of classes that are looked at for one point before what is left counts with its bound. Returns
+    members and copies, int64 (2 o, k + 2), and losses, float64 (2 o,), of what forbids it; the copy of a toll is −1.
     """
-    members, copies = np.zeros((len(order), 2 * k - 1), np.int64), np.zeros((len(order), 2 * k - 1), np.int64)
-    costs = np.zeros(len(order))
+    k, height = sums.shape[1] - 1, len(points)
+    tolled = np.full(height, -1)
+    for row in range(len(sets)):
+        tolled[sets[row]] = height + row
+    shape = (2 * len(order), k + 2)
+    members, copies, costs = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(2 * len(order))
     for place in range(len(order)):
         one = order[place]
         gaps = _gaps(points, one)
         charges[one] = wanted[one]
-        for size in range(k, min(2 * k, len(points) + 1)):
-            _settle(points, sums, charges, one, gaps, size, patience, members[place], copies[place], costs, place)
+        _settle(points, sums, tolled, charges, one, gaps, k, patience, members[place], copies[place], costs, place)
+        if tolled[one] >= 0:
+            whole, row = sets[tolled[one] - height], len(order) + place
+            lost = _name(points, tolled, whole, members[row], copies[row])
+            rest = lost + charges[tolled[one]] - (charges[whole].sum() - charges[one])
+            charges[one], costs[row] = min(charges[one], rest), lost
         charges[one] = max(charges[one], 0.0)
     return members, copies, costs
 
 
 @inlined
 def _settle(
-    points: Floats, sums: Floats, charges: Floats, one: int, gaps: Floats, size: int, patience: int, members: Int64s,
-    copies: Int64s, costs: Floats, row: int,
+    points: Floats, sums: Floats, tolled: Int64s, charges: Floats, one: int, gaps: Floats, size: int, patience: int,
+    members: Int64s, copies: Int64s, costs: Floats, row: int,
 ) -> None:  # fmt: skip
-    """Lower the charge of a point to what classes of one size allow; they are searched depth first.
+    """Lower the charge of a point to what classes of `size` allow; they are searched depth first.
 
     Ends: the next point of a level comes later each time. Capacity: a level for each point of a class.
     """
@@ -94,9 +107,11 @@ def _settle(
         chosen[level + 1] = other
         looked += 1
         if left == 1:
+            toll = _toll(tolled, chosen)
+            below += charges[toll] if toll >= 0 else 0.0
             if below < charges[one] - 1e-12:
                 charges[one] = below
-                costs[row] = _name(points, chosen, size, members, copies)
+                costs[row] = _name(points, tolled, chosen, members, copies)
             continue
         count = 0
         for later in range(place + 1, counts[level]):
@@ -114,7 +129,7 @@ def _settle(
             charges[one] = min(charges[one], below + _least(level + 1, size, kept, prices, counts, sums))
             for step in range(left - 1):
                 chosen[level + 2 + step] = kept[level + 1, step]
-            costs[row] = _name(points, chosen, size, members, copies)
+            costs[row] = _name(points, tolled, chosen, members, copies)
             continue
         level += 1
 
@@ -161,11 +176,22 @@ def _keep(
     return int64(stays)
 
 
+@borrowing
+def _toll(tolled: Int64s, chosen: Int64s) -> int:
+    """Return where the toll of a class stands: -1 where its points are not all of one set."""
+    for place in range(1, len(chosen)):
+        if tolled[chosen[place]] != tolled[chosen[0]]:
+            return -1
+    return int64(tolled[chosen[0]])
+
+
 @inlined
-def _name(points: Floats, chosen: Int64s, size: int, members: Int64s, copies: Int64s) -> float:
+def _name(points: Floats, tolled: Int64s, chosen: Int64s, members: Int64s, copies: Int64s) -> float:
     """Write down a class; returns what it loses."""
     copies[:] = 0
-    lost = 0.0
+    lost, size, toll = 0.0, len(chosen), _toll(tolled, chosen)
+    if toll >= 0:
+        members[-1], copies[-1] = toll, -1
     for place in range(size):
         members[place], copies[place] = chosen[place], 1
         for other in range(place):
