@@ -16,6 +16,7 @@ import polars as pl
 
 import sfumato as sf
 from anonymizers.clustering.clustering_tables import problem
+from anonymizers.clustering.distance_kernels import box_distances, distances_from, gaps_to_class
 from golden.runs import BLOCKS
 from guarantees.combinations import PARAMETERS, choices
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
@@ -29,9 +30,6 @@ from sfumato.evaluation.attacks.definetti import DeFinetti
 from sfumato.evaluation.attacks.linking_attack import linking_attack
 from sfumato.evaluation.risk.adversaries import individual_risk
 from sfumato.kernels.boxes import value_sets
-from sfumato.kernels.clustering.caat import gaps_to_class
-from sfumato.kernels.clustering.kaca import box_distances
-from sfumato.kernels.clustering.similarity import distances_from
 from sfumato.models import MODELS
 from sfumato.models.protocol import Outcome
 from sfumato.progress import silent

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from anonymizers.clustering.clustering_tables import PATHS, encoded, many, many_codes, problem, tables
+from anonymizers.clustering.distance_kernels import gaps_to_class
 from examples import examples
 from naive.caat import caat
 from naive.mixed import Category, Kind, Number, Tree, kinds_of
 from sfumato.anonymizers.clustering.distinct import DistinctRecords, HeightDistance, collapse_records
 from sfumato.anonymizers.clustering.greedy import _INTERVALS, CAAT, caat_classes
 from sfumato.anonymizers.feasibility import feasible
-from sfumato.kernels.clustering.caat import gaps_to_class
 from sfumato.table.encoding import EncodedTable, encode
 
 RULES = ["widen", "midpoint", "nearest", "mean"]

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from anonymizers.clustering.clustering_tables import PATHS, encoded, many, many_codes, problem, tables
+from anonymizers.clustering.distance_kernels import box_distances
 from examples import examples
 from naive.kaca import kaca
 from naive.mixed import Category, Kind, Number, Tree, kinds_of
@@ -23,7 +24,6 @@ from sfumato.anonymizers.clustering.kaca import KACA, kaca_classes
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.hierarchy import Hierarchy
 from sfumato.hierarchy.tree import hierarchy_from_paths
-from sfumato.kernels.clustering.kaca import box_distances
 from sfumato.table.encoding import EncodedTable, encode
 
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from anonymizers.clustering.clustering_tables import encoded, problem
+from anonymizers.clustering.distance_kernels import distances_from
 from examples import examples
 from naive import mixed, toolbox
 from naive.sbc import sbc
@@ -25,7 +26,6 @@ from sfumato.anonymizers.clustering.sbc import SBC, similar_classes, similarity_
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.classes.partition import Partition
 from sfumato.hierarchy.level_table import HierarchyTable
-from sfumato.kernels.clustering.similarity import distances_from
 from sfumato.metrics import normalized_certainty_penalty
 from sfumato.recoding import recode
 from sfumato.table.encoding import EncodedTable, encode

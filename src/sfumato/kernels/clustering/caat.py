@@ -523,16 +523,3 @@ def _home_of(codes: Codes, record: int, rule: int, loss: ClassLoss, growth: Grow
             home = place
     growth.numbers[LOOKED] += growth.numbers[CLASSES]
     return home
-
-
-@kernel
-def gaps_to_class(codes: Codes, members: Int64s, others: Int64s, rule: int, loss: ClassLoss) -> Floats:
-    """Return the distances of the records `others` to the class of the records `members`; float64 (o,)."""
-    hulls = new_hulls(1, loss)
-    stale = np.zeros(len(loss.kinds), np.bool_)
-    for record in members:
-        enter_hull(codes, record, 1, 0, rule, loss, hulls, stale)
-    gaps = np.empty(len(others))
-    for place in range(len(others)):
-        gaps[place] = class_gap(codes, others[place], 0, rule, loss, hulls)
-    return gaps

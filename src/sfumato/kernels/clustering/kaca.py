@@ -547,19 +547,6 @@ def number_classes(groups: GrowingGroups, class_of: Int32s) -> int:
     return count
 
 
-@kernel
-def box_distances(codes: Codes, members: Int64s, others: Int64s, loss: ClassLoss) -> float:
-    """Return the distortion of all records of two classes, int64 records of `codes` (m, q), when they share a box."""
-    total = 0.0
-    for attribute in range(len(loss.kinds)):
-        low, high = _range_of(codes, members, attribute)
-        least, most = _range_of(codes, others, attribute)
-        together = range_loss(attribute, min(low, least), max(high, most), loss)
-        total += len(members) * (together - range_loss(attribute, low, high, loss))
-        total += len(others) * (together - range_loss(attribute, least, most, loss))
-    return total
-
-
 @inlined
 def _range_of(codes: Codes, members: Int64s, attribute: int) -> tuple[int, int]:
     low = int64(codes[members[0], attribute])

@@ -511,14 +511,6 @@ def _take(place: int, tree: PrefixTree, chain: Chain, measure: Measure, done: Pr
             chain.pair_counts[chain.pair_of[record, level]] -= 1
 
 
-@kernel
-def distances_from(record: int, tree: PrefixTree, measure: Measure, chain: Chain) -> None:
-    """Fill ``measure.apart`` with the distances of all categorical values from those of a distinct record."""
-    walk = new_walk(len(measure.own))
-    stand_on(record, tree, measure, walk)
-    chain_distances(tree, measure, chain, walk)
-
-
 @inlined
 def chain_distances(tree: PrefixTree, measure: Measure, chain: Chain, walk: TreeWalk) -> None:
     """Fill ``measure.apart`` along the chain, without values that are gone; O(V log V) and merged pairs."""
