@@ -63,7 +63,7 @@ def test_no_partition_of_scattered_records_loses_less(seed, k, measure):
     first, raised = (lower_bound(encoded(data), k, loss=measure, rounds=rounds) for rounds in (0, 3))
     assert first <= raised <= best
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sfumato.anonymizers.clustering.bounds._PATIENCE_CHARGING", 2)
+        patch.setattr("sfumato.anonymizers.clustering.bounds._PATIENCE", 2)
         assert lower_bound(encoded(data), k, loss=measure, rounds=2) <= best
 
 

@@ -30,22 +30,19 @@ from sfumato.table.table import Table
 PATIENCE = 2000
 """Choices of limits that are looked at for one record before what is left counts with its own bound."""
 
-FACTOR, _PATIENCE_CHARGING = 3.0, 300
+FACTOR, _PATIENCE = 3.0, 300
 """A record is charged up to so many times its cheapest region; choices of limits that are looked at for that."""
 
 _REGIONS_AT_ONCE = 256
 
-_MOST_POINTS, _PATIENCE_POINTS = 5_000, 20_000
-"""Records whose squared error is bounded; parts of classes that are looked at for one of them."""
+_MOST_POINTS, _PATIENCE_POINTS, _SETS = 5_000, 20_000, 8
+"""Records whose squared error is bounded; parts of classes that are looked at for one of them; sets that pay a toll."""
 
 _ROUNDING = 1e-10
 """Share of all squared distances that rounding may come to."""
 
 _STEPS = 400
 """Steps towards the best charges under the conditions of a round."""
-
-_IDLE = 1e-4
-"""A condition whose price is no higher is forgotten until charges break it again."""
 
 _BOLDER = 0.5
 """So many times its first charge more is what a record is charged at most, in each round: far jumps teach little."""
@@ -142,7 +139,7 @@ def lower_bound(
     usual = round(float((bounds * costs).sum()) / max(1, int(costs.sum())), 6)
     order = np.argsort(np.round(np.abs(bounds - usual), 9), kind="stable")
     extra = charged_to_few(
-        records.codes, records.weights, records.tree, records.loss, bounds, order, k, FACTOR, _PATIENCE_CHARGING
+        records.codes, records.weights, records.tree, records.loss, bounds, order, k, FACTOR, _PATIENCE
     )
     total_charge = float(bounds @ records.weights + extra.sum())
     if rounds:
@@ -162,10 +159,6 @@ class _Conditions:
     def where(self, these: NDArray[np.bool_]) -> _Conditions:
         """Return some of them."""
         return _Conditions(self.members[these], self.copies[these], self.costs[these])
-
-    def named(self) -> _Conditions:
-        """Return those that name somebody."""
-        return self.where((self.copies != 0).any(axis=1))
 
     def and_(self, more: _Conditions) -> _Conditions:
         """Return these and others."""
@@ -192,10 +185,8 @@ def _of_regions(records: DistinctRecords, k: int, start: NDArray[np.float64]) ->
     most = np.full(len(start), records.loss.tops.sum())
 
     def settle(charges: NDArray[np.float64], wanted: NDArray[np.float64], order: NDArray[np.int64]) -> _Conditions:
-        members, copies, costs = settle_charges(
-            records.codes, records.weights, records.loss, charges, wanted, order, k, _PATIENCE_CHARGING
-        )
-        return _Conditions(members, copies, costs).named()
+        found = settle_charges(records.codes, records.weights, records.loss, charges, wanted, order, k, _PATIENCE)
+        return _Conditions(*found)
 
     return _Charging(records.weights, start, start, most, settle)
 
@@ -214,7 +205,7 @@ def _squared_error(table: EncodedTable, k: int, rounds: int) -> float:
 
     def settle(charges: NDArray[np.float64], wanted: NDArray[np.float64], order: NDArray[np.int64]) -> _Conditions:
         order = order[order < len(points)]
-        return _Conditions(*settle_points(points, sums, sets, charges, wanted, order, _PATIENCE_POINTS)).named()
+        return _Conditions(*settle_points(points, sums, sets, charges, wanted, order, _PATIENCE_POINTS))
 
     weights = np.repeat([1, -1], [len(alone), len(tolls)])
     charging = _Charging(weights, start, np.append(alone, tolls), np.append(whole, 100.0 + 0.0 * tolls), settle)
@@ -228,12 +219,11 @@ def _sets_apart(points: NDArray[np.float64], alone: NDArray[np.float64], size: i
     free = np.ones(len(points), dtype=bool)
     sets = []
     for one in np.argsort(-np.round(alone, 9), kind="stable"):
-        if free[one]:
-            near = np.argsort(np.round(((points - points[one]) ** 2).sum(axis=1), 9), kind="stable")[:size]
-            if len(near) == size and free[near].all():
-                free[near] = False
-                sets.append(near)
-    return np.array(sets, dtype=np.int64).reshape(-1, size)
+        near = np.argsort(np.round(((points - points[one]) ** 2).sum(axis=1), 9), kind="stable")[:size]
+        if len(near) == size and free[near].all():
+            free[near] = False
+            sets.append(near)
+    return np.array(sets[:_SETS], dtype=np.int64).reshape(-1, size)
 
 
 def _points(table: EncodedTable) -> NDArray[np.float64]:
@@ -268,13 +258,14 @@ def _raised(charging: _Charging, rounds: int) -> NDArray[np.float64]:
     for number in range(1, rounds + 1):
         settled = trial.copy()
         found = charging.settle(settled, trial, np.argsort(-trial, kind="stable"))
+        found = found.where((found.copies != 0).any(axis=1))
         if settled @ weights > best @ weights:
             best = settled
         known = found if known is None else known.and_(found)
         limits = np.minimum(start + _BOLDER * number * charging.steps, charging.most)
         charges, prices = _program(known, weights, charges, prices, limits)
-        binding = prices > _IDLE
-        known, prices = known.where(binding), prices[binding]
+        # What has no price is forgotten, until charges break it again.
+        known, prices = known.where(prices > 1e-4), prices[prices > 1e-4]
         trial = (charges + best) / 2
     raised = best.copy()
     charging.settle(raised, np.minimum(2.0 * best, charging.most), np.argsort(best, kind="stable"))

@@ -1,11 +1,9 @@
 """What points can be charged, so that no class of k points or more is charged more than its squared error.
 
 Letters: n points, d coordinates. A class of s loses the sum P of the squared distances of its pairs over s. Classes of
-k are looked at, and no larger ones: where no k members of a class are charged too much, all s are charged at most
-(k − 1) P / (k (s − 1)), the mean over its parts of k, which is at most P / s.
-
-Of k + 1 points at most one class holds k or more. So a set of them may pay a toll, once, by which any k of them, or
-all, are charged more. Larger classes with k or more of them need no look: too few of their parts of k lie in the set.
+k alone are looked at: where they keep to it, s are charged at most (k − 1) P / (k (s − 1)), the mean over parts of k,
+which is at most P / s. Of k + 1 points at most one class holds k or more: a set of them may pay a toll, once, by which
+any k of them, or all, are charged more. Of larger classes too few parts of k lie in the set to need a look.
 """
 
 from __future__ import annotations
