@@ -177,7 +177,7 @@ class RoleOptions:
 
 
 _READ = ("policy", "hierarchies", "population", "holdout", "original", "control", "register")
-"""Options that name what is read, and that no command looks at before it works."""
+"""Options that name what is read, and that no command looks at before it works; of the last three some say more."""
 
 CHOICE = "form_of_command"
 """The parameter of the option that names a form of a command."""
@@ -232,7 +232,8 @@ def _places_first(values: Mapping[str, Any]) -> Iterator[None]:
     try:
         yield
     except SfumatoError as error:
-        known = tuple(f"{word}:" for name in absent for word in (places[name], Path(places[name]).name, f"--{name}"))
+        words = [(places[name], Path(places[name]).name, f"--{name}" if name in _READ[:4] else "") for name in absent]
+        known = tuple(f"{word}:" for each in words for word in each if word)
         others = [problem for problem in error.problems if not problem.startswith(known) and problem not in seed]
         raise (InputError(*absent.values(), *others, *seed) if absent else error) from None
 

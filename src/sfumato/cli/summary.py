@@ -270,8 +270,7 @@ def check_headline(report: CheckReport, asked: int | None = None) -> str:
     k = int(report.findings[0].value)
     short = asked is not None and k < asked
     if alone:
-        not_so = f", not {asked:,}" if short else ""
-        return f"{BAD} k = {k:,}{not_so}: {alone:,} of {counted(total, one)} are alone"
+        return f"{BAD} k = {k:,}{f', not {asked:,}' if short else ''}: {alone:,} of {counted(total, one)} are alone"
     if short:
         return f"{BAD} k = {k:,}, not {asked:,}: the smallest class has {k:,}"
     fewest = {each.attribute: int(each.value) for each in report.findings if each.model == "distinct-l-diversity"}
