@@ -75,6 +75,8 @@ CLAIMS = {"homogeneity", "background-knowledge", "similarity"}
 def without_verdicts(answers: Any, left_out: frozenset[str] = frozenset(VERDICTS)) -> Any:
     """Leave out what is judged, and the guess beside claims; every other figure stays."""
     if isinstance(answers, dict):
+        if "refused" in answers:  # Which error it is may change; that it is refused may not.
+            return "refused"
         left_out |= {"baseline"} if answers.get("attack") in CLAIMS else set()
         return {key: without_verdicts(value, left_out) for key, value in answers.items() if key not in left_out}
     return [without_verdicts(each, left_out) for each in answers] if isinstance(answers, list) else answers
