@@ -117,9 +117,9 @@ def contradictions(result: AttackResult) -> Iterator[str]:
     certain = told["certainty"] is not None and told["certainty"]["told"] > 0 and not told["certainty"]["wrong"]
     if told["headline"] == IN_WORDS["no better"] and any(below):
         yield "no better than guessing, and a share is above it"
-    if "others" in told["headline"] and "control" not in told:
+    if "people outside" in told["headline"] and "control" not in told:
         yield "others show as much, and there are none"
-    if certain != (told["verdict"] == "succeeds") and (certain or not any(above)):
+    if certain != told["headline"].startswith("succeeds") and (certain or not any(above)):
         yield "succeeds without a share above guessing, or is certain and does not"
     if (told["verdict"] == "undecided") != (told["people_needed"] is not None):
         yield "undecided, and not how many would decide"
