@@ -594,7 +594,7 @@ def test_the_page_to_sign_says_what_is_accepted_and_what_is_older(folder, table)
     made = sf.report(folder, table, policy=stated, attacks=False, seed=1)
     page = made.short_html()
     most = made.content["context"]["success"][-1]["maximum"]
-    declared = page[page.index("Whoever signs accepts") : page.index('<div class="sign">')]
+    declared = page[page.index("Whoever signs confirms") : page.index('<div class="sign">')]
     assert f"with a chance of {100 * most:.3g}%, or {100 * most * 0.3:.3g}%" in declared
     assert page.count("Answered before the figures were made") == 1
     assert "wp29 anonymous (B. Officer, 2020-01-01); gdpr 35 (B. Officer, 2020-01-01)." in page

@@ -511,4 +511,4 @@ def test_the_worst_stands_beside_guessing_and_what_nobody_promised(report):
             assert one["basis"]["share"] == pytest.approx(max(shares), abs=1e-3)
     told = [one for one in content["attacks"]["results"] if one["succeeds"] and one["basis"]]
     worst = max(told, key=lambda one: one["basis"]["share"] - one["basis"]["baseline"])["basis"]
-    assert f"Worst: of {worst['who']}, " in report.short_html()
+    assert f"Farthest above guessing: of {worst['who']}, " in report.short_html()

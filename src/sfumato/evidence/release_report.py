@@ -34,7 +34,7 @@ from sfumato.evidence.content import (
     report_limits,
     result_content,
 )
-from sfumato.evidence.context import ESTIMATED, KNOWS, OTHERS, Decision, context_content, law_content, review_content
+from sfumato.evidence.context import ESTIMATED, OTHERS, Decision, context_content, law_content, review_content
 from sfumato.evidence.intruder import read_score
 from sfumato.evidence.standards import (
     annex_section,
@@ -659,12 +659,15 @@ def _listed(promises: list[Mapping[str, Any]]) -> str:
     return "; ".join(promise["promise"] for promise in promises)
 
 
+_FINDS = "knows the quasi-identifying columns alone finds a person of the table with a chance of"
+
+
 def _risk(risk: Mapping[str, Any] | None, repeated: str | None) -> list[str]:
     if not risk or "after" not in risk:
         return [repeated] if repeated else []
     highest = percent(risk["after"]["highest"], 3)
-    who = "If every record is another person, one who" if repeated else "A person who"
-    after = f"{who} is known to be in the table is found with a chance of {highest} at most by {KNOWS}"
+    who = "If every record is another person, whoever" if repeated else "Whoever"
+    after = f"{who} {_FINDS} {highest} at most"
     if "before" not in risk:
         sentence = f"{after}, {percent(risk['after']['average'], 3)} on average."
     else:
@@ -691,8 +694,7 @@ def _risk_of_people(people: Mapping[str, Any] | None) -> list[str]:
     if not people:
         return ["The risk of people is not counted: they may have several records, and who is who is not published."]
     highest, average = percent(people["highest"], 3), percent(people["average"], 3)
-    found = f"A person who is known to be in the table is found with a chance of {highest} at most by {KNOWS}"
-    return [f"{found}, {average} on average."]
+    return [f"Whoever {_FINDS} {highest} at most, {average} on average."]
 
 
 def _risk_of_known(known: Mapping[str, Any] | None) -> list[str]:

@@ -242,8 +242,8 @@ def counts_in_words(content: Sequence[Mapping[str, Any]]) -> str:
         total.update(standard["counts"])
     recount, person, nobody, declared = (total[status] for status in STATUSES)
     return (
-        f"Of {total.total():,} questions of {len(content)} standards, {recount:,} are answered by the recount, "
-        f"{declared:,} by the policy, {person:,} by a person, {nobody:,} by nobody."
+        f"Of {total.total():,} questions of {len(content)} standards, the recount answers {recount:,}, the policy "
+        f"{declared:,}, a person {person:,}, nobody {nobody:,}."
     )
 
 

@@ -85,7 +85,9 @@ def test_a_report_gives_no_risk_of_records_as_one_of_people(table, tmp_path):
     assert highest > 1 / made.report.smallest_class
     folder = made.save(tmp_path / "made")
     for each in (made, folder):
-        assert f"found with a chance of {percent(highest, 3)} at most" in str(sf.report(each, table, attacks=False))
+        assert f"finds a person of the table with a chance of {percent(highest, 3)} at most" in str(
+            sf.report(each, table, attacks=False)
+        )
     audit_file(folder).unlink()
     of_folder = str(sf.report(folder, table, attacks=False))
     assert "chance" not in of_folder

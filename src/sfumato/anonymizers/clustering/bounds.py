@@ -200,15 +200,15 @@ def _squared_error(table: EncodedTable, k: int, rounds: int) -> float:
     sums = nearest_sums(points, k)
     alone = np.minimum(sums[:, k - 1] / (2 * k), whole)
     sets = _sets_apart(points, alone, k + 1)
-    tolls = alone[sets].sum(axis=1)
-    start = np.append(alone, 0.0 * tolls)
+    start = np.append(alone, np.zeros(len(sets)))
 
     def settle(charges: NDArray[np.float64], wanted: NDArray[np.float64], order: NDArray[np.int64]) -> _Conditions:
         order = order[order < len(points)]
         return _Conditions(*settle_points(points, sums, sets, charges, wanted, order, _PATIENCE_POINTS))
 
-    weights = np.repeat([1, -1], [len(alone), len(tolls)])
-    charging = _Charging(weights, start, np.append(alone, tolls), np.append(whole, 100.0 + 0.0 * tolls), settle)
+    weights = np.repeat([1, -1], [len(alone), len(sets)])
+    steps, most = np.append(alone, alone[sets].sum(axis=1)), np.append(whole, np.full(len(sets), 100.0))
+    charging = _Charging(weights, start, steps, most, settle)
     charges = _raised(charging, rounds) if rounds else start
     # Squared distances are sums of as many squares as there are columns; each charge may be too high by their rounding.
     return max(0.0, float(charges @ weights) - 100.0 * _ROUNDING)
@@ -223,7 +223,9 @@ def _sets_apart(points: NDArray[np.float64], alone: NDArray[np.float64], size: i
         if len(near) == size and free[near].all():
             free[near] = False
             sets.append(near)
-    return np.array(sets[:_SETS], dtype=np.int64).reshape(-1, size)
+        if len(sets) == _SETS:
+            break
+    return np.array(sets, dtype=np.int64).reshape(-1, size)
 
 
 def _points(table: EncodedTable) -> NDArray[np.float64]:
