@@ -74,6 +74,21 @@ def test_what_is_not_there_is_said_first_and_all_at_once(place: Path) -> None:
     assert "name the table first, then the release: in.csv out" in run("measure out in.csv", place).stderr
 
 
+def test_columns_that_are_not_there_are_said_beside_other_mistakes(place: Path) -> None:
+    for command in ("anonymize in.csv --out never -k 0", "check in.csv -k 0", "compare in.csv -k 0", "review in.csv"):
+        *others, columns = run(f"{command} --quasi age,nothing --sensitive ill", place).stderr.splitlines()
+        assert columns.startswith("sfumato: in.csv: missing column(s): 'nothing'"), command
+        assert [line for line in others if "-k: must be" in line] == ([] if command == "review in.csv" else others)
+    # A setting may change how the header is read.
+    told = run("check in.csv --quasi nothing -k 0 --set source.separator=;", place).stderr
+    assert "missing" not in told
+    assert "-k: must be" in told
+
+
+def test_a_group_says_which_commands_it_has(place: Path) -> None:
+    assert "sfumato evidence has init, write, task, score, log" in run("evidence out", place).stderr
+
+
 def test_an_interruption_has_a_code_of_its_own(place: Path) -> None:
     # The table never ends, so that the command waits for it until it is interrupted.
     command = [sys.executable, "-m", "sfumato", *f"anonymize - {ROLES} -k 3 --out never --log-json".split()]

@@ -17,7 +17,7 @@ from sfumato.cli import completion
 from sfumato.cli.former import Former
 from sfumato.cli.forms import Forms
 from sfumato.cli.outcome import complain
-from sfumato.errors import InputError, SfumatoError
+from sfumato.errors import InputError, PolicyError, SfumatoError
 
 
 class Panel(str):
@@ -179,6 +179,9 @@ class RoleOptions:
 _READ = ("policy", "hierarchies", "population", "holdout", "original", "control", "register")
 """Options that name what is read, and that no command looks at before it works; of the last three some say more."""
 
+_NAMING = ("identifying", "quasi", "sensitive", "publish", "categorical")
+"""Options that list columns."""
+
 CHOICE = "form_of_command"
 """The parameter of the option that names a form of a command."""
 
@@ -232,10 +235,32 @@ def _places_first(values: Mapping[str, Any]) -> Iterator[None]:
     try:
         yield
     except SfumatoError as error:
+        if isinstance(error, PolicyError) and not absent:
+            error = PolicyError(*error.problems, *_columns_not_there(values))
         words = [(places[name], Path(places[name]).name, f"--{name}" if name in _READ[:4] else "") for name in absent]
         known = tuple(f"{word}:" for each in words for word in each if word)
         others = [problem for problem in error.problems if not problem.startswith(known) and problem not in seed]
         raise (InputError(*absent.values(), *others, *seed) if absent else error) from None
+
+
+def _columns_not_there(values: Mapping[str, Any]) -> Sequence[str]:
+    """Say which columns a table lacks, although other mistakes end the command before it is read.
+
+    Nothing is said where a policy or a setting may change how the names are read.
+    """
+    from sfumato.cli.words import all_names
+
+    place, settings = values.get("table"), values.get("settings") or ()
+    person = [values["person"]] if values.get("person") else []
+    names = [*(name for role in _NAMING for name in all_names(values.get(role))), *all_names(person)]
+    is_changed = values.get("policy") or any(
+        not isinstance(each, str) or "." in each.partition("=")[0] for each in settings
+    )
+    if is_changed or not names or not isinstance(place, str | Path) or not os.path.isfile(place):
+        return ()
+    from sfumato.table.reading import missing_in_file
+
+    return missing_in_file(place, names)
 
 
 def _absent(name: str, place: str) -> str | None:

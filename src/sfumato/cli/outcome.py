@@ -117,7 +117,7 @@ def explained(error: BaseException) -> tuple[list[str], int]:
         return [each.replace(*_OVERWRITE) for each in error.problems] or [type(error).__name__], error.exit_code
     if hasattr(error, "format_message"):  # a usage error, whose class has moved between versions of the library
         _leave_out_hidden(error)
-        message = _one_too_many(error) or error.format_message().rstrip(".")
+        message = _one_too_many(error) or _no_command(error) or error.format_message().rstrip(".")
         for technical, plain in _PLAIN.items():
             message = message.replace(technical, plain)
         return [f"{message} (--help shows an example)"] if message else [], INPUT
@@ -149,6 +149,15 @@ def _one_too_many(error: Any) -> str:
     beside = "; the original table goes behind --original" if has_original else ""
     words = error.message.rpartition("(")[2].rstrip(").")
     return f"{words}: {error.ctx.command_path} takes {usage_of(error.ctx) or 'options'} alone{beside}"
+
+
+def _no_command(error: Any) -> str:
+    """Say which commands a group has, where another one was asked for; empty for other mistakes."""
+    commands = getattr(error.ctx and error.ctx.command, "commands", None)
+    if not error.message.startswith("No such command") or not commands or error.ctx.parent is None:
+        return ""
+    shown = ", ".join(name for name, each in commands.items() if not each.hidden)
+    return f"{error.message.rstrip('.')}; {error.ctx.command_path} has {shown}"
 
 
 def _stopped() -> str:

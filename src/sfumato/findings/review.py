@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError, SchemaError
+from sfumato.errors import InputError, SchemaError, SfumatoError, raise_together, said_of
 from sfumato.findings.meaning import Judgement, Meaning, Values, are_codes, judge_meaning, names_a_quantity
 from sfumato.findings.oddities import (
     Mark,
@@ -56,6 +56,7 @@ from sfumato.table.columns import (
 )
 from sfumato.table.distinct import repeats
 from sfumato.table.encoding import EncodedAttribute
+from sfumato.table.header import missing_columns
 from sfumato.table.identification import Look, Sort, look_of, name_in_words, sort_by_name
 from sfumato.table.schema import Attribute, Kind, Role, Schema
 from sfumato.table.sources.protocol import Reading
@@ -310,6 +311,8 @@ def review(
     ------
     InputError
         When the source cannot be read.
+    SchemaError
+        When the schema names columns that are not there.
 
     Notes
     -----
@@ -326,6 +329,7 @@ def review(
     from sfumato.table.raw_table import RawTable, open_table  # a release judges columns that are read already
 
     table = source if isinstance(source, RawTable) else open_table(source, reading=reading)
+    _check_names(table, schema)
     profiles = []
     for done, name in enumerate(table.names):
         if done % _TOGETHER == 0:
@@ -337,6 +341,15 @@ def review(
     findings = [*_of_rows(table, profiles), *findings]
     findings.sort(key=lambda finding: finding.severity is Severity.REMARK)
     return Review(table.source, table.height, tuple(columns), tuple(findings))
+
+
+def _check_names(table: RawTable, schema: Schema | None) -> None:
+    """Refuse roles of columns that the table does not have."""
+    if schema is not None:
+        try:
+            raise_together(missing_columns(table.names, schema))
+        except SfumatoError as error:
+            raise said_of(table.source, error) from None
 
 
 def _beside_days(profiles: Sequence[Profile], schema: Schema | None) -> list[Profile]:

@@ -37,7 +37,7 @@ class Mistake:
     text: str
 
 
-def _suggestion(word: object, allowed: Sequence[str]) -> str:
+def suggestion(word: object, allowed: Sequence[str]) -> str:
     """Say which of the `allowed` names `word` was probably meant to be, and list them all; never shows `word`."""
     near = get_close_matches(word.lower(), allowed, 1) if isinstance(word, str) else []
     question = f"did you mean {near[0]!r}? " if near else ""
@@ -103,15 +103,15 @@ def _translated(detail: Mapping[str, Any], schema: _Node) -> Iterator[Mistake]:
     if kind == BUILT:
         yield from (_built(path, problem, context["keys"]) for problem in context["problems"])
     elif kind == "extra_forbidden":
-        yield Mistake(path, f"unknown key; {_suggestion(path[-1], allowed)}")
+        yield Mistake(path, f"unknown key; {suggestion(path[-1], allowed)}")
     elif kind in ("union_tag_invalid", "union_tag_not_found"):
         tag = context["discriminator"].strip("'")
         names = re.findall(r"'([^']*)'", context["expected_tags"]) if "expected_tags" in context else allowed
         given = detail["input"].get(tag) if isinstance(detail["input"], dict) else None
-        yield Mistake((*path, tag), f"{'is missing' if given is None else 'unknown name'}; {_suggestion(given, names)}")
+        yield Mistake((*path, tag), f"{'is missing' if given is None else 'unknown name'}; {suggestion(given, names)}")
     elif kind in ("literal_error", "enum"):
         names = re.findall(r"'([^']*)'", context["expected"])
-        yield Mistake(path, f"{_UNKNOWN_NAME}; {_suggestion(detail['input'], names)}")
+        yield Mistake(path, f"{_UNKNOWN_NAME}; {suggestion(detail['input'], names)}")
     else:
         yield Mistake(path, WORDS["texts"].get(kind, "has a value that cannot be used here").format(**context))
 

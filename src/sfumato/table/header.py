@@ -208,6 +208,11 @@ class RoleAssignment:
     errors: tuple[SfumatoError, ...]  # missing columns and columns without a role
 
 
+def missing_columns(names: Sequence[str], schema: Schema) -> Sequence[SfumatoError]:
+    """Say which columns of a schema are not among the names of a source."""
+    return assign_roles(checked_header(names, schema), replace(schema, others="drop")).errors
+
+
 def assign_roles(header: Header, schema: Schema) -> RoleAssignment:
     """Give every column of a source its role, and note all that are missing or left over."""
     roles = schema.roles

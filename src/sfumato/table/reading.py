@@ -28,7 +28,7 @@ from sfumato.table.columns import (
 )
 from sfumato.table.databases.address import is_database
 from sfumato.table.encoding import EncodedAttribute
-from sfumato.table.header import Header, assign_roles, checked_header, columns_of
+from sfumato.table.header import Header, assign_roles, checked_header, columns_of, missing_columns
 from sfumato.table.person_keys import as_they_appear, number_people, one_key, person_keys, read_wishes
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.sources import TableSource, open_source
@@ -164,6 +164,20 @@ def header_and_keys(opened: TableSource, schema: Schema, given: Sequence[str]) -
     # Names that a database gives are no records that were taken for a header.
     header = checked_header(without_index(opened, schema.roles), schema, given or (opened.names if alone else ()))
     return header, tuple(name for name in candidates(header, schema) if name in schema.roles or not alone)
+
+
+def missing_in_file(place: object, names: Sequence[str]) -> tuple[str, ...]:
+    """Say which of these columns a source lacks, by its header alone; nothing where it cannot be read or has none."""
+    schema = Schema(quasi_identifying=list(dict.fromkeys(names)), others="drop")
+    try:
+        with named_source(place):
+            header = without_index(open_source(place, CsvFormat()), schema.roles)
+            raise_together(missing_columns(header, schema) if schema.roles.keys() & {*header} else ())
+    except SchemaError as error:
+        return error.problems
+    except (SfumatoError, OSError):
+        pass
+    return ()
 
 
 def read_written(source: object, schema: Schema) -> Table:

@@ -22,6 +22,7 @@ from sfumato.kernels.grouping import first_records
 from sfumato.kernels.risk import expected_inverse
 from sfumato.numbers import counted, figure, percent
 from sfumato.parallel import each, worth_starting
+from sfumato.policy.mistakes import suggestion
 from sfumato.table.distinct import distinct_of
 from sfumato.table.table import Table
 
@@ -224,8 +225,8 @@ def as_thresholds(asked: Sequence[str | float]) -> tuple[Threshold, ...]:
     for place, word in enumerate(asked, 1):
         threshold = _threshold(word)
         if threshold is None:
-            names = ", ".join(THRESHOLDS)
-            problems.append(f"threshold number {place}: name one of {names}, or a number above 0, at most 1")
+            names = suggestion(word, tuple(THRESHOLDS))
+            problems.append(f"threshold number {place}: {names}, or a number above 0, at most 1")
         else:
             found.setdefault(threshold.value, threshold)
     raise_all(PolicyError, problems)
