@@ -195,7 +195,7 @@ def test_thresholds_by_name_and_number():
 
 @pytest.mark.parametrize("wrong", ["fda", 0, -1, 1.5, math.nan, None])
 def test_a_threshold_that_is_none_is_refused(wrong):
-    with pytest.raises(PolicyError, match="threshold number 2: .*allowed: ema"):
+    with pytest.raises(PolicyError, match=r"threshold number 2: .*allowed: ema"):
         as_thresholds(["ema", wrong])
 
 
