@@ -24,6 +24,7 @@ from sfumato.table.person_keys import one_key, person_keys
 from sfumato.table.schema import Attribute, Kind, text_of
 from sfumato.table.written_forms import (
     A_DAY,
+    BRACKETS,
     EITHER,
     EXCEL,
     MARKS,
@@ -437,7 +438,7 @@ _BESIDE = (
     r"^([^0-9+\-.,]*?[^0-9+\-,\s])[\s\u00a0\u202f]*[+\-]?[.,]?[0-9]",
 )
 """What stands behind and before a number."""
-_SIGNS = ((WHOLE, "$1"), (r"^\((.*)\)$", "$1"), (r"(.*[0-9.,][^-]*?)\s*-\s*$", "$1"), (r"^[+-]\s*", ""))
+_SIGNS = ((WHOLE, "$1"), (BRACKETS, "$1$2"), (r"(.*[0-9.,][^-]*?)\s*-\s*$", "$1"), (r"^[+-]\s*", ""))
 
 
 def _unit(sample: pl.Series, share: float) -> tuple[str | None, bool]:
@@ -591,6 +592,8 @@ def question_of_text(
         is_plain = parsed.way == NumberStyle(Kind.NUMERIC) and general.decimal is None
         if is_plain and grouped_thousands(parsed.known):
             return _thousands(name)
+        if is_plain and _may_be_codes_with_e(parsed.known):
+            return _about_codes(name, "whole numbers with an e between their digits")
         return None if parsed.way.date is not None else question_of_day_counts(name, parsed.values)
     if parsed.kind is Kind.DATE and parsed.way == NumberStyle(Kind.DATE) and _is_late(parsed.values.drop_nulls()):
         return ask(name, [Proposal(Kind.DATE, WrittenForm(dates=form), False) for form in ("bbbb-mm-dd", "yyyy-mm-dd")])
@@ -611,6 +614,9 @@ def question_of_text(
         return found[0] if len(found) == 1 and found[0].sure else ask(name, found)
     if mixed := question_among_days(name, parsed.known):
         return mixed
+    if sums := _sums_of_groups(parsed.known):
+        what = f"{counted(sums, 'label')} such as rows have that add up a group; delete these rows"
+        return _about_text(name, what)
     if names_a_day(name) and (months := [*_dates(parsed.known, parsed.known.head(_SAMPLE), 1.0, _SHORT_MONTHS)]):
         return ask(name, months)
     # Codes of places may have a letter here and there, as those of Corsica do.
@@ -630,6 +636,31 @@ def question_of_text(
         words = "a year, a number up to 31 and a word in each record, as days in a language have that is not known"
         return _about_text(name, f"{words}; write them as 2024-12-31")
     return _about_forms(name, parsed.known)
+
+
+_SUM = (
+    r"(?i)^(?:(?:sub)?total|zwischensumme|summe|ergebnis|sous-total|somme|suma|totale?)\s*:?\s+|"
+    r"\s+(?:(?:sub)?total|summe|gesamt|ergebnis|totale?|итог|összesen|toplam[ıi]?|yhteensä)$"
+)
+
+
+def _sums_of_groups(known: pl.Series) -> int:
+    """Count the labels that are another label beside a word for a sum, as spreadsheets write below groups."""
+    if not known.head(_SAMPLE).str.contains(_SUM).any():
+        return 0
+    labels = known.unique().cast(pl.String)
+    sums = labels.filter(labels.str.contains(_SUM))
+    found = int(sums.str.replace(_SUM, "").is_in(labels.implode()).sum())
+    return found if found >= _FEWEST_SUMS else 0
+
+
+_FEWEST_SUMS = 2
+
+
+def _may_be_codes_with_e(known: pl.Series) -> bool:
+    """Tell whether numbers are whole, and some have an e with no sign, as programs seldom write powers of ten."""
+    some = bool(known.str.contains(r"(?i)^[0-9]+e[0-9]").any())
+    return some and bool(known.str.contains(r"(?i)^[0-9]+(?:e[0-9]+)?$").all())
 
 
 # Weeks, quarters and half-years, which are labels of their own unless a column is named as days are.

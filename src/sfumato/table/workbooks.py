@@ -7,8 +7,8 @@ import logging
 import re
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -300,6 +300,7 @@ class Signs:
     # do not say where they are.
     errors: dict[int, tuple[int, int]] = field(default_factory=dict)
     uncalculated: dict[int, tuple[int, int]] = field(default_factory=dict)
+    error_rows: set[int] = field(default_factory=set)
     truths: int = 0  # cells that are true or false, of the whole sheet
     # by column: how many numbers are filled up with zeros to how many digits
     padded: dict[int, dict[int, int]] = field(default_factory=dict)
@@ -320,7 +321,9 @@ def find_signs(book: Workbook, sheet: Sheet, cells: CellRange) -> Signs:
         has_formulas = has_formulas or ended in block
         signs.truths += block.count(b't="b"')
         if b't="e"' in block:
-            _count(signs.errors, _tags(_ERROR, block), cells)
+            wrong = [*_tags(_ERROR, block)]
+            _count(signs.errors, wrong, cells)
+            signs.error_rows |= {row for column, row in map(_place, wrong) if cells.has(column, row)}
         if has_formulas:
             # A formula may well result in the empty text.
             tags = (tag for tag in _tags(_UNCALCULATED, block) if b't="str"' not in tag)
@@ -388,7 +391,7 @@ def _tags(pattern: re.Pattern[bytes], block: bytes) -> Iterator[bytes]:
             yield block[opened : block.index(b">", opened)]
 
 
-def _count(found: dict[int, tuple[int, int]], tags: Iterator[bytes], cells: CellRange) -> None:
+def _count(found: dict[int, tuple[int, int]], tags: Iterable[bytes], cells: CellRange) -> None:
     for tag in tags:
         column, row = _place(tag)
         if column < 0 or cells.has(column, row):
@@ -522,7 +525,7 @@ class WorkbookSource:
             announce(f"reading sheet {self.sheet.name!r} takes about {seconds:.0f} seconds")
         with ThreadPoolExecutor(1, thread_name_prefix="sfumato") as pool:
             looking = pool.submit(find_signs, self.book, self.sheet, self._with_names())
-            frame, rows = self._load(looking.result().hidden_rows if self.hidden == "drop" else set())
+            frame, rows = self._load(looking)
             signs = looking.result()
         self._fill_down(frame, rows, signs)
         raise_all(InputError, self._hidden(signs, names))
@@ -561,7 +564,7 @@ class WorkbookSource:
         top = max(0, (self.cells.top or 0) - 1)
         return replace(self.cells, top=top, right=max(self.columns.values()) if self.columns else self.cells.right)
 
-    def _load(self, dropped: set[int]) -> tuple[dict[int, pl.Series], pl.Series]:
+    def _load(self, looking: Future[Signs]) -> tuple[dict[int, pl.Series], pl.Series]:
         """Return columns by their place, and the rows, without those in which nothing stands, and some others."""
         reader = library("fastexcel", extra="excel", what="Excel workbooks")
         logging.getLogger("fastexcel.types.dtype").setLevel(logging.ERROR)
@@ -586,7 +589,11 @@ class WorkbookSource:
             ).to_series()
             if bottom is None:
                 raise_all(InputError, _below(filled, kept, self._with_names()))
-            chosen = (filled > 0) & ~places_of_rows.is_in(list(dropped))
+            signs = looking.result()
+            # In a single column, an error is all that a record has.
+            wrong = signs.error_rows if kept.width == 1 else ()
+            dropped = signs.hidden_rows if self.hidden == "drop" else ()
+            chosen = ((filled > 0) | places_of_rows.is_in([*wrong])) & ~places_of_rows.is_in([*dropped])
             kept, places_of_rows = kept.filter(chosen), places_of_rows.filter(chosen)
         return {int(column.name): column for column in kept}, places_of_rows
 

@@ -405,7 +405,8 @@ MARKS = {".": r"\.", ",": ",", " ": _BLANKS, "'": "['\u2019\u02bc\u00b4_]"}
 WHOLE = r"[.,]\s*-{1,2}(\s|$)"
 """A dash in place of hundredths: ``12,-``."""
 _SIGN_BEHIND = r"^[0-9][0-9.,' ]*[+\-]$"
-_BEHIND, _BRACKETS, _APART = r"^([^-]*[0-9.,][^-]*?)\s*-$", r"^\((.*)\)$", r"^([+-])\s+"
+_BEHIND, _APART = r"^([^-]*[0-9.,][^-]*?)\s*-$", r"^([+-])\s+"
+BRACKETS = r"^((?:\p{L}{0,2}\p{Sc}|usd|eur|gbp|chf)?)\s*\((.*)\)$"
 """Minus signs behind a number, brackets around a negative one, and signs that stand apart."""
 
 
@@ -436,7 +437,7 @@ class NumberForm:
             # A plus behind is a sign where some have a minus there; ``90+`` is an age.
             if bare.str.contains(_SIGN_BEHIND).all() and bare.str.ends_with("-").any():
                 bare = bare.str.replace(r"\+$", "")
-            bare = bare.str.replace(_BRACKETS, "-$1").str.replace(_BEHIND, "-$1").str.replace(_APART, "$1")
+            bare = bare.str.replace(BRACKETS, "-$1$2").str.replace(_BEHIND, "-$1").str.replace(_APART, "$1")
         if self.unit is not None:
             marks = SEVERAL_MARKS.get(self.unit.lower())
             bare = _without_unit(bare, self.unit.lower()) if marks is None else _without_marks(bare, marks)

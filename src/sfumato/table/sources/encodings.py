@@ -151,7 +151,7 @@ def candidates_of(content: bytes) -> str:
 
 
 def _is_western(named: str) -> bool:
-    return _tables()["single"][named.partition(" ")[0]] in ("western", "central", "turkish", "baltic")
+    return _tables()["single"][named.partition(" ")[0]] in _LATIN
 
 
 _FEWEST_LETTERS, _PLAIN, _MARGIN = 10, 0.9, 0.09
@@ -182,10 +182,18 @@ def likely_encodings(lines: Iterable[bytes]) -> list[str]:
     if any(_SHIFTED in line for line in lines):
         return ["iso2022_kr" if any(_HANGUL_SHIFT in line for line in lines) else "iso2022_jp"]
     names, singles = [name for _, name in _rated(lines)], _tables()["single"]
-    if all(singles.get(name, _ALIKE[0]) in _ALIKE for name in names[:_CANDIDATES]):
+    scripts_of = {singles.get(name, _ALIKE[0]) for name in names[:_CANDIDATES]}
+    # No word in Latin letters has four in a row that are beyond ASCII.
+    is_foreign = scripts_of <= {*_LATIN} and any(map(_FOUR.search, lines))
+    if is_foreign:
+        # A letter that stands alone in every line tells as much as in one.
+        words = dict.fromkeys(word for line in lines for word in _WORD.findall(line))
+        names = [name for _, name in _rated([*words, b" "])]
+    if is_foreign or scripts_of <= {*_ALIKE}:
         # Letters of these lie at the same bytes: the best of each script comes before a second one.
         scripts = dict.fromkeys(singles.get(name) for name in names)
-        best = [next(name for name in names if singles.get(name) == script) for script in scripts if script in _ALIKE]
+        others = [script for script in scripts if (script not in _LATIN if is_foreign else script in _ALIKE)]
+        best = [next(name for name in names if singles.get(name) == script) for script in others]
         names = list(dict.fromkeys([*(name for name in names[:_CANDIDATES] if name not in singles), *best, *names]))
     return names[:_CANDIDATES]
 
@@ -214,6 +222,8 @@ def _rated(lines: Sequence[bytes]) -> list[tuple[float, str]]:
     return [(rating, found[text]) for text, rating in best.items()]
 
 
+_FOUR, _LATIN = re.compile(rb"[\x80-\xff]{4}"), ("western", "central", "turkish", "baltic", "nordic", "maltese")
+_WORD = re.compile(rb"[^\s,;]*[\x80-\xff][^\s,;]*")
 _ALIKE = ("cyrillic", "greek", "hebrew", "kazakh")
 
 

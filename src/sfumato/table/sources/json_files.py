@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -103,12 +104,29 @@ def _parsed(text: str) -> Any:
     return json.loads(text, object_pairs_hook=_distinct)
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object; ``InputError`` where a key stands in it twice, of which parsers keep one."""
+def _distinct(pairs: list[tuple[str, Any]]) -> Any:
+    """Return an object, or the value that MongoDB wraps in one with its type.
+
+    Raises ``InputError`` where a key stands twice, of which parsers keep one.
+    """
     record = dict(pairs)
     if len(record) < len(pairs):
         raise InputError("a key stands twice in one object; give each value a key of its own")
-    return record
+    wrapped = _WRAPPED.get(pairs[0][0]) if len(pairs) == 1 else None
+    return record if wrapped is None else wrapped(pairs[0][1])
+
+
+def _day_of(since: Any) -> Any:
+    """Write as text what counts the milliseconds since 1970."""
+    return (_FIRST + timedelta(milliseconds=since)).isoformat() if isinstance(since, int) else since
+
+
+_FIRST = datetime(1970, 1, 1)
+_WRAPPED: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("$oid", "$numberDecimal", "$uuid", "$symbol"), str),
+    **{"$numberInt": int, "$numberLong": int, "$numberDouble": float, "$date": _day_of},
+}
+"""How MongoDB writes values for which JSON has no type."""
 
 
 _LOOKED_AT = 100
@@ -121,6 +139,8 @@ def _lines(content: bytes) -> pl.DataFrame:
     try:
         for line in head:
             _parsed(line.decode() or "0")
+        if b'"$' in content:
+            raise ValueError
         return pl.read_ndjson(content, infer_schema_length=None)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError):
         records = [*_following(_text(content))]
@@ -148,6 +168,8 @@ def _frame_of(document: Any) -> pl.DataFrame:
         if all(isinstance(name, str) for name in names) and {len(row) for row in rows} == {len(names)}:
             return pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
     if isinstance(document, Mapping):
+        if (described := _described(document)) is not None:
+            return described
         if isinstance(document.get("columns"), list) and isinstance(document.get("data"), list):
             return _frame_of([document["columns"], *document["data"]])
         columns = list(document.values())
@@ -166,6 +188,28 @@ def _frame_of(document: Any) -> pl.DataFrame:
         if len(lists) == 1:
             return _frame_of(lists[0])
     raise InputError(NO_TABLE)
+
+
+def _described(document: Any) -> pl.DataFrame | None:
+    """Return the rows of a document that describes its columns in another place, as portals of open data do."""
+    lists = [*_lists_of(document)]
+    for rows in lists:
+        widths = {len(row) if isinstance(row, list) else 0 for row in rows}
+        for columns in lists:
+            for key in ("name", "id", "field", "key"):
+                names = [each.get(key) if isinstance(each, dict) else None for each in columns]
+                is_named = all(isinstance(name, str) for name in names) and len({*names}) == len(names)
+                if is_named and widths == {len(names)}:
+                    return pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)  # type: ignore[arg-type]
+    return None
+
+
+def _lists_of(document: Any, depth: int = 0) -> Iterator[list[Any]]:
+    for each in document.values():
+        if isinstance(each, list) and each:
+            yield each
+        elif isinstance(each, Mapping) and depth < _DEEPEST:
+            yield from _lists_of(each, depth + 1)
 
 
 _KEY = "id"

@@ -300,18 +300,19 @@ def first_row(file: CsvFile, layout: CsvFormat) -> list[str]:
 
 
 def read_rows(
-    file: CsvFile, layout: CsvFormat, width: int, indices: Sequence[int], dropped: list[int] | None = None
+    file: CsvFile, layout: CsvFormat, width: int, indices: Sequence[int], odd: OddRows | None = None
 ) -> list[pl.Series]:
     """Read some columns as categories, checking every row; every kind of broken one is counted, and the first named.
 
-    Blank lines are skipped where rows have several fields, and rows of separators; `dropped` counts them. About ten
+    Blank lines are skipped where rows have several fields, and rows of separators; `odd` counts them. About ten
     times the cost of a compiled parser; memory for one chunk of rows beyond the result.
     """
     faults = _Faults(width, layout.foreign and layout.footer_lines is None)
     dtypes = [private_categorical() for _ in indices]
     parts: list[list[pl.Series]] = [[pl.Series([], dtype=dtype)] for dtype in dtypes]
-    lost = [] if dropped is None or not (layout.foreign and layout.strip) or width == 1 else dropped
-    filled = _filled(_rows(file, layout), width, None if lost is not dropped else lost, layout.header)
+    odd = odd or OddRows()
+    drops = layout.foreign and layout.strip and width > 1
+    filled = _filled(_rows(file, layout, odd), width, odd if drops else None, layout.header)
     rows = _checked(filled, faults, layout.above_records)
     while chunk := list(islice(rows, _CHUNK)):
         for index, dtype, column in zip(indices, dtypes, parts, strict=True):
@@ -327,6 +328,15 @@ def read_rows(
         faults.encoding = candidates_of(file.strange_bytes())
     raise_all(InputError, faults.problems())
     return [pl.concat(column) for column in parts]
+
+
+@dataclass
+class OddRows:
+    """Counts of rows that are no records, and of rows that were read otherwise than CSV has it."""
+
+    blank: int = 0  # of nothing but separators, or with the names again
+    comments: int = 0  # of one text alone, behind a hash
+    quotes: int = 0  # with a quote inside of a quoted field that is not written twice
 
 
 @dataclass
@@ -401,16 +411,19 @@ def _checked(rows: Iterator[list[str]], faults: _Faults, skipped: int) -> Iterat
         faults.open_quote.append(number + 1)
 
 
-def _filled(rows: Iterator[list[str]], width: int, dropped: list[int] | None, has_names: bool) -> Iterator[list[str]]:
-    """Drop blank lines, and rows without a value or with the names again, where they are counted."""
+def _filled(rows: Iterator[list[str]], width: int, odd: OddRows | None, has_names: bool) -> Iterator[list[str]]:
+    """Drop blank lines, and rows without a value, with the names again or of a comment, where they are counted."""
     # In a single column, blank lines are missing values.
     blank, names = 0, list[str]()
-    for number, fields in enumerate(rows):
+    for fields in rows:
         if not fields:
             blank += width == 1
             continue
-        if dropped is not None and (not any(map(str.strip, fields)) or fields == names or is_a_line(fields)):
-            dropped.append(number)
+        if odd is not None and (not any(map(str.strip, fields)) or fields == names or is_a_line(fields)):
+            odd.blank += 1
+            continue
+        if odd is not None and names and len(fields) == 1 and fields[0].startswith("#"):
+            odd.comments += 1
             continue
         names = names or (fields if has_names else names)
         yield from ([""] for _ in range(blank))
@@ -418,12 +431,23 @@ def _filled(rows: Iterator[list[str]], width: int, dropped: list[int] | None, ha
         yield fields
 
 
-def _rows(file: CsvFile, layout: CsvFormat) -> Iterator[list[str]]:
+def _rows(file: CsvFile, layout: CsvFormat, odd: OddRows | None = None) -> Iterator[list[str]]:
     # Two fields follow the text: if they do not come out as a row of their own, a quote is still open.
     end = ["", "\0"]
     previous: list[str] | None = None
+    read = list[str]()  # the lines of the row
     with file.open_text() as text, _long_fields():
-        for fields in _reader(chain(text, [layout.separator.join(end)]), layout):
+        rows = _reader(_kept(chain(text, [layout.separator.join(end)]), read), layout, strict=layout.foreign)
+        while True:
+            read.clear()
+            try:
+                fields = next(rows, None)
+            except csv.Error:
+                fields = _with_inner_quotes(read, layout)
+                if odd is not None:
+                    odd.quotes += 1
+            if fields is None:
+                break
             if previous is not None:
                 yield previous
             previous = fields
@@ -431,9 +455,36 @@ def _rows(file: CsvFile, layout: CsvFormat) -> Iterator[list[str]]:
         raise _OpenQuoteError
 
 
-def _reader(lines: Iterator[str], layout: CsvFormat) -> Iterator[list[str]]:
+def _kept(lines: Iterable[str], read: list[str]) -> Iterator[str]:
+    for line in lines:
+        read.append(line)
+        yield line
+
+
+def _with_inner_quotes(lines: Sequence[str], layout: CsvFormat) -> list[str]:
+    """Part a line with quotes inside of quoted fields, which are not written twice: one before a separator closes.
+
+    Raises ``_OpenQuoteError`` where quotes may be meant otherwise.
+    """
+    mark, sign = re.escape(layout.separator), re.escape(layout.quote or '"')
+    field = re.compile(
+        rf"\s*{sign}(?P<quoted>(?:(?!{mark}\s*{sign}).)*?){sign}\s*(?={mark}|$)|(?P<plain>[^{sign}{mark}]*)"
+    )
+    fields, line, place = list[str](), lines[0].rstrip("\r\n") if len(lines) == 1 else "", 0
+    while found := field.match(line, place):
+        text, place = found["quoted"], found.end() + 1
+        fields.append(found["plain"] if text is None else re.sub(rf"(?:\\|{sign}){sign}", layout.quote or "", text))
+        if place > len(line):
+            return fields
+        if line[place - 1] != layout.separator:
+            break
+    raise _OpenQuoteError
+
+
+def _reader(lines: Iterator[str], layout: CsvFormat, *, strict: bool = False) -> Iterator[list[str]]:
     return csv.reader(
         lines,
+        strict=strict,
         delimiter=layout.separator,
         quotechar=layout.quote,
         quoting=csv.QUOTE_MINIMAL if layout.quote else csv.QUOTE_NONE,
@@ -573,20 +624,23 @@ class CsvSource:
         bytes cannot be read: with counts and row numbers.
         """
         raise_all(InputError, self.questions)
-        indices, dropped = [*map(self.place, names), *self.unnamed], list[int]()
+        indices, odd = [*map(self.place, names), *self.unnamed], OddRows()
         columns = self._read_fast(indices)
         if columns is None or self._repeats_names or (self._may_be_blank(columns) and self._has_blank_rows):
-            columns = read_rows(self.file, self.layout, self.width, indices, dropped)
+            columns = read_rows(self.file, self.layout, self.width, indices, odd)
         for number, column in zip(self.unnamed, columns[len(names) :], strict=True):
             if not column.cast(pl.String).fill_null("").is_in([""]).all():
                 raise InputError(f"column {number + 1} has no name, but holds values; name it in the first row")
         if self.unnamed and self.layout.foreign:
             self._note(f"{counted(len(self.unnamed), 'column')} without a name and without values were left out.")
         again = "with the names again, or " if self._repeats_names else ""
-        were = "was" if len(dropped) == 1 else "were"
-        remark = f"{counted(len(dropped), 'row')} {again}of nothing but separators {were} left out."
-        if dropped:
-            self._note(remark)
+        for count, what, done in (
+            (odd.blank, f" {again}of nothing but separators", "left out"),
+            (odd.comments, " of a comment behind #", "left out"),
+            (odd.quotes, " with quotes inside of quoted fields", "read with them"),
+        ):
+            if count:
+                self._note(f"{counted(count, 'row')}{what} {'was' if count == 1 else 'were'} {done}.")
         return [column.alias(name) for column, name in zip(columns, names, strict=False)]
 
     def _note(self, remark: str) -> None:

@@ -255,6 +255,7 @@ _TYPES = frozenset(
     count n score index unit units einheit type""".split()  # noqa: SIM905
 )
 """What stands in rows of units and types, beside units."""
+_OF_QUALTRICS = '{"ImportId":'
 _MOST_LABELS, _FEWEST_RECORDS, _NEARLY_ALL = 3, 5, 0.8
 
 
@@ -270,7 +271,7 @@ def label_rows(lines: Sequence[str], layout: CsvFormat) -> tuple[int, bool]:
     for place in range(min(_MOST_LABELS, len(below) - _FEWEST_RECORDS)):
         found += found == place and _is_of_labels(below[place], below[place + 1 :])
     cells = [cell for row in below[:found] for cell in row if cell]
-    return found, bool(cells) and all(map(_is_unit, cells))
+    return found, any(_OF_QUALTRICS in cell for cell in cells) or (bool(cells) and all(map(_is_unit, cells)))
 
 
 def _is_unit(cell: str) -> bool:
@@ -297,12 +298,17 @@ def _is_number(cell: str) -> bool:
     return _NUMBER.match(cell) is not None
 
 
+_OF_ANSWERS = ("response", "open-ended response")
+"""What SurveyMonkey writes below a question, and says nothing."""
+
+
 def joined_names(above: Sequence[str], below: Sequence[str]) -> list[str]:
     """Put names of two rows together; one of the upper row goes on over blanks, where it has one below itself."""
     group, names = "", []
     for upper, lower in zip(above, below, strict=False):
         group = upper.strip() if upper.strip() else group
-        names.append(" ".join(filter(None, [group, lower.strip()])))
+        said = "" if lower.strip().casefold() in _OF_ANSWERS else lower.strip()
+        names.append(" ".join(filter(None, [group, said])))
         group = group if lower.strip() else ""
     return names
 
