@@ -83,7 +83,7 @@ MORE_NUMBERS = [
     of("fractions without a zero", [f",{10 + i}" for i in EVERY], [round((10 + i) / 100, 2) for i in EVERY]),
     of("points without a zero", [f".{10 + i}" for i in EVERY], [round((10 + i) / 100, 2) for i in EVERY]),
     of("a point behind", [f"{12 + i}." for i in EVERY], [12 + i for i in EVERY]),
-    of("short exponents", [f"{1 + i}e3" for i in EVERY], [(1 + i) * 1000 for i in EVERY]),
+    of("short exponents", [f"{1 + i}e3" for i in EVERY], [(1 + i) * 1000 for i in EVERY], "asked"),
     of("two marks of fractions", [f"{p:.2f}" if i % 2 else comma(p) for i, p in enumerate(SMALL)], SMALL),
     of("thousands and millions", [f"{1 + i}.5{'k' if i % 2 else 'M'}" for i in EVERY], [(1.5 + i) * (1e3 if i % 2 else 1e6) for i in EVERY]),
     same("per cent and shares", [f"{1 + i}.5%" if i % 2 else f"0.{10 + i}" for i in EVERY], "asked", "several units"),
