@@ -5,7 +5,7 @@ POLARS_MAX_THREADS=1 python -m benchmarks.verdict_fuzz --releases 1000 --permute
 
 A release is drawn by its number: a table, a maker, promises, and in two of three cases people who are not in it. With
 ``--permuted`` attackers are scored by tables whose columns were permuted, each by itself, so that the release tells
-nothing of anybody in them. Linking is left out then: whoever fits a record is taken for its person.
+nothing of anybody in them.
 """
 
 from __future__ import annotations
@@ -40,8 +40,6 @@ PLAYED = (
     *(name for name in ATTACKS if name not in APART),
 )
 """Played where they fit: the default set, in fewer worlds, without trees; and those on demand that take no minutes."""
-BY_FIT = ("linkage", "noisy-linkage")
-"""Scored by who fits a record, which no permutation makes untrue."""
 
 
 def people(chance: random.Random, count: int, linked: float) -> pl.DataFrame:
@@ -104,7 +102,7 @@ def results(number: int, noise: bool, largest: int = max(SIZES)) -> tuple[str, t
     for one in PLAYED:
         with suppress(SfumatoError):  # It does not fit the kind, or what it needs is not there.
             found += sf.attack(release, truth, attacks=one, **given, progress=silent)
-    return name, tuple(one for one in found if one.unplayed is None and not (noise and one.attack in BY_FIT))
+    return name, tuple(one for one in found if one.unplayed is None)
 
 
 def contradictions(result: AttackResult) -> Iterator[str]:

@@ -87,6 +87,16 @@ class TestWhereItMustWork:
 
 
 class TestWhereItCannot:
+    def test_beside_claims_stands_what_a_guess_knows(self) -> None:
+        """One release alone says flu of all, which is right for those who are told, and its chance is 3 in 4."""
+        patients = table_of([30, 40, 50, 60], ["flu", "flu", "gout", "flu"])
+        one = published(["[30..60]"] * 4, ["flu", "flu", "gout", "flu"])
+        other = published(["[30..40]"] * 2 + ["[50..60]"] * 2, ["flu", "cold", "mumps", "cough"])
+        (result,) = Intersection().play(Target(one, patients, earlier=other))
+        assert (result.success.successes, result.success.people, result.success.baseline) == (2, 2, 0.75)
+        assert result.curve is not None
+        assert [look.inside.baseline for look in result.curve.looks] == [0.75] * 5
+
     def test_the_same_release_twice(self) -> None:
         (result,) = Intersection().play(Target(ONE, PATIENTS, earlier=ONE))
         assert result.success.people == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -14,8 +15,16 @@ import sfumato as sf
 from evaluation.attacks.attacked_tables import SCHEMA, people
 from examples import examples
 from naive import densest as naive
+from naive.linkage import fits
 from sfumato.evaluation.attacks import Linkage
-from sfumato.evaluation.attacks.linkage import densest_pairs, list_pairs, picks_of, read_links, spread_originals
+from sfumato.evaluation.attacks.linkage import (
+    densest_pairs,
+    list_pairs,
+    picks_of,
+    read_links,
+    spread_originals,
+    strange_rows,
+)
 from sfumato.evaluation.attacks.people import OwnRecords, Victims
 from sfumato.published import PublishedTable
 from sfumato.recoding import Recoding
@@ -68,6 +77,14 @@ def test_what_is_picked_and_how_it_is_judged(rows, asked) -> None:
         for label in set(labels):
             # Records that cannot all be somewhere have no spread that fits; both then stop at the same round.
             assert spread.get(label, 0.0) == pytest.approx(min(chances[place].get(label, 0.0), 1.0), abs=1e-3)
+    if readable:
+        shown = Counter(zip(labels, keys, strict=True))
+        fitting = {
+            (label, key): sum(one[2] == key and all(map(fits, label, one[:2])) for one in asked) for label, key in shown
+        }
+        strange = (shown - Counter(fitting)).total()
+        told = strange_rows(reading, pairs)
+        assert (told is None) if not strange else (told or "").startswith(f"no original record fits {strange} row")
     picks = picks_of(reading, reading, each)
     if picks is not None:
         total = sum(picks.own[picks.rows > 0] / picks.rows[picks.rows > 0])
@@ -133,3 +150,16 @@ def test_where_classes_do_not_overlap_nothing_changes() -> None:
         for weighs in (False, True)
     ]
     assert played[0].results[1] == played[1].results[1]
+
+
+@pytest.mark.parametrize("attack", ["linkage", "nearest-linkage"])
+def test_a_release_of_others_links_nobody(attack: str) -> None:
+    """Plain values link its own people; those of others fit many records, too, and none is theirs."""
+    table, others = (sf.read_table(people(300, seed).drop("name"), SCHEMA) for seed in (1, 2))
+    release = sf.anonymize(table, sf.ProbabilisticLDiversity(2), anonymizer=sf.Bucketization(), seed=1)
+    own, strange = (sf.attack(release, one, attacks=attack).results[0] for one in (table, others))
+    assert own.succeeds
+    assert own.notes == ()
+    assert not strange.succeeds
+    assert strange.success.successes > 0
+    assert strange.notes[0].startswith("no original record fits")

@@ -143,11 +143,18 @@ class Intersection(Checked):
         joint /= np.where(total > 0, total, 1.0)
         has = own.matrix(later.codes_of(own.column), len(later.values))
         surest = [_surest(each, owner) for each in (joint, *alone)]
-        already = np.logical_or.reduce([each.max(axis=1) >= self.threshold - SURE for each in surest[1:]])
-        made = (surest[0].max(axis=1) >= self.threshold - SURE) & ~already
+        belief, *guess = (each.max(axis=1) for each in surest)
+        made = (belief >= self.threshold - SURE) & (np.maximum(*guess) < self.threshold - SURE)
         left = [(each > 0).sum(axis=1) for each in surest]
-        belief = surest[0].max(axis=1)
-        return made, left[0], np.minimum(left[1], left[2]), *(_hit(each, has) for each in surest), belief
+        right, *guessed = (_hit(each, has) for each in surest)
+        return (
+            made,
+            left[0],
+            np.minimum(left[1], left[2]),
+            right,
+            belief,
+            *(np.column_stack(each) for each in (guess, guessed)),
+        )
 
 
 _Both = Iterator[tuple[Posterior, NDArray[np.float64], OwnValues]]
@@ -182,37 +189,47 @@ def _surest(shares: NDArray[np.float64], owner: NDArray[np.int64]) -> NDArray[np
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Tried:
-    """What both releases disclose, (n,): made, left, left_alone, right, later_right, earlier_right, belief of each."""
+    """What both releases disclose of n people, and in two columns what each does alone.
+
+    `made`, `left`, `left_alone`, `right`, `belief`: (n,). `chance`: float64 (n, 2): belief in the guess of one release.
+    `guessed`: float64 (n, 2): chance that it is right.
+    """
 
     made: NDArray[np.bool_]
     left: NDArray[np.int64]
     left_alone: NDArray[np.int64]
     right: NDArray[np.float64]
-    later_right: NDArray[np.float64]
-    earlier_right: NDArray[np.float64]
     belief: NDArray[np.float64]
+    chance: NDArray[np.float64]
+    guessed: NDArray[np.float64]
 
     def certainty(self) -> Certainty:
         """Count the claims, all of which are about people whom neither release tells alone."""
         return Certainty.of(self.made, self.right, np.ones_like(self.made))
 
+    @property
+    def guessing(self) -> float:
+        """Return for how many of those who were tried the better release alone is right."""
+        return float(self.guessed.mean(axis=0).max())
+
     def beliefs(self) -> Beliefs:
-        """Return what both releases say of everybody, beside the better one alone."""
-        better = max((self.later_right, self.earlier_right), key=lambda right: float(right.mean()))
-        return Beliefs(self.belief, self.right, better)
+        """Return what both releases say of everybody, beside the one that is surer alone."""
+        return Beliefs(self.belief, self.right, self.chance[:, self.chance.mean(axis=0).argmax()])
 
     def rate(self) -> Rate:
-        """Score the claims beside the guesses of the better release on the same people, or on all without a claim."""
+        """Score the claims beside what the surer release alone knows of these people, or does for everybody."""
+        # Of whom claims are made hangs on both: how often one alone is right about these is no merit of guessing.
         people = self.made if self.made.any() else np.ones_like(self.made)
-        better = max(self.later_right[people].mean(), self.earlier_right[people].mean())
-        return Rate(float(self.right[self.made].sum()), int(self.made.sum()), float(better))
+        chance = float(self.chance[people].mean(axis=0).max())
+        return Rate(float(self.right[self.made].sum()), int(self.made.sum()), max(chance, self.guessing))
 
 
 def _curve(inside: _Tried, outside: _Tried | None) -> BeliefCurve:
     """Rank people by what both releases say; guesses are those of the better release alone."""
     people, others = (None if one is None else one.beliefs() for one in (inside, outside))
     assert people is not None
-    return draw_curve(people, others, None, guessing=(0.0, 0.0), bound=None, claims=True)
+    guessing = inside.guessing, 0.0 if outside is None else outside.guessing
+    return draw_curve(people, others, None, guessing=guessing, bound=None, claims=True)
 
 
 def _hit(shares: NDArray[np.float64], has: NDArray[np.bool_]) -> NDArray[np.float64]:

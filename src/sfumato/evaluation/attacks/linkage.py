@@ -54,6 +54,7 @@ from sfumato.kernels.linking import UNKNOWN, ClassValues, count_own, covering_cl
 from sfumato.models import known_models
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.protocol import least_class_size
+from sfumato.numbers import counted
 from sfumato.options import Checked
 from sfumato.rates import Rate
 from sfumato.recoding.choice import Recoding
@@ -339,6 +340,21 @@ _UNJUDGED = (
 )
 
 
+def strange_rows(truth: LinkReading, pairs: CoveringPairs | None) -> str | None:
+    """Say of how many rows a class holds more of a key than original records fit it; None if of none, or unknown.
+
+    Values were changed then, or the release was not made from the original: a record that fits need not be theirs.
+    """
+    if pairs is None:
+        return None
+    sorts, counts = _SortsInClasses.of(truth, pairs), truth.publication.counts
+    fitting = sum_by_code(sorts.cell, sorts.times[sorts.sort], len(counts))
+    strange = int(np.maximum(counts - fitting, 0).sum())
+    return (
+        f"no original record fits {counted(strange, 'row')} of the release, changed or of others" if strange else None
+    )
+
+
 def count_outsiders(links: Links, victims: Victims) -> dict[str, float]:
     """Count the people of a register who are not in the data but fit some record."""
     if victims.inside.all():
@@ -369,7 +385,10 @@ def score_links(
     found = np.maximum(candidates, 1)
     kind = target.published.kind
     # True records are among those that fit unless they are suppressed; unchanged values are always nearest.
-    certain = kind == "bucketized-tables" or (attack == "linkage" and kind == "generalized-table")
+    truthful = kind == "bucketized-tables" or (attack == "linkage" and kind == "generalized-table")
+    truth = read_truth(target, RECORDS[kind](target.published), victims, names) if truthful else None
+    strange = None if truth is None else strange_rows(truth, list_pairs(truth.publication, truth.known))
+    certain, picks = truthful and strange is None, None if strange else picks
     chance = np.where(candidates > 0, links.expected[inside] / found, 0.0)
     # Who has more records is found more often by picking any.
     least = len(victims.own.person) / max(1, people * links.records)
@@ -382,7 +401,10 @@ def score_links(
         "attack": attack,
         "knows": f"{_listed(names)} {who}",
         "helps": "k-anonymity with a larger k, coarser values, or fewer quasi-identifying attributes",
-        "notes": () if certain else (_JUDGED,) if (prior < 1).any() else (_UNJUDGED,),
+        "notes": (
+            *(() if strange is None else (strange,)),
+            *(() if certain else (_JUDGED,) if (prior < 1).any() else (_UNJUDGED,)),
+        ),
     }
     return (
         AttackResult(
@@ -543,21 +565,45 @@ def spread_originals(reading: LinkReading, pairs: CoveringPairs) -> ClassChances
     (iterative proportional fitting). Where keys tell records apart, that is the truth. Those left out are spread, too.
     Nothing that the attacker believes enters. O(p) for each of at most 500 rounds.
     """
-    publication, width = reading.publication, len(reading.publication.values)
-    numbers = pairs.vector_of.astype(np.int64) * (width + 1) + reading.own + 1
-    sorts, sort_of, times = np.unique(numbers, return_inverse=True, return_counts=True)
-    key = sorts % (width + 1) - 1
-    sort, place = join_entries(sorts // (width + 1), pairs.vector, len(pairs.vectors))
-    owner = pairs.owner[place]
-    cell = publication.cells_with(owner, key[sort])
-    there = (cell >= 0) & (key[sort] >= 0)
-    sort, owner, cell = sort[there], owner[there], cell[there]
-    asked = np.bincount(np.maximum(key, 0), times * (key >= 0), minlength=width)
+    sorts, publication = _SortsInClasses.of(reading, pairs), reading.publication
+    key, asked = (
+        sorts.key,
+        np.bincount(np.maximum(sorts.key, 0), sorts.times * (sorts.key >= 0), len(publication.totals)),
+    )
     left_out = np.maximum(asked - publication.totals, 0)
     # A key that no class shows is nowhere, and not among those of the first key who were left out.
     missing = np.where(key >= 0, left_out[np.maximum(key, 0)], 0)
-    chance = _most_even(sort, cell, times, publication.counts, missing, key)
-    return ClassChances(sort_of.astype(np.int64), sort, owner, chance)
+    chance = _most_even(sorts.sort, sorts.cell, sorts.times, publication.counts, missing, key)
+    return ClassChances(sorts.sort_of, sorts.sort, sorts.owner, chance)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _SortsInClasses:
+    """Sorts of original records, of one vector and key, and the classes that fit them and show that key.
+
+    `sort_of`: of each record. `key`, `times`: of each sort; key −1 where no class shows it. `sort`, `owner`, `cell`:
+    all pairs, where `cell` is the place of the class's count of the key.
+    """
+
+    sort_of: NDArray[np.int64]
+    key: NDArray[np.int64]
+    times: NDArray[np.int64]
+    sort: NDArray[np.int64]
+    owner: NDArray[np.int64]
+    cell: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, reading: LinkReading, pairs: CoveringPairs) -> _SortsInClasses:
+        """Pair sorts with classes; cost O(p log p)."""
+        width = len(reading.publication.values)
+        numbers = pairs.vector_of.astype(np.int64) * (width + 1) + reading.own + 1
+        sorts, sort_of, times = np.unique(numbers, return_inverse=True, return_counts=True)
+        key = sorts % (width + 1) - 1
+        sort, place = join_entries(sorts // (width + 1), pairs.vector, len(pairs.vectors))
+        owner = pairs.owner[place]
+        cell = reading.publication.cells_with(owner, key[sort])
+        there = (cell >= 0) & (key[sort] >= 0)
+        return cls(sort_of.astype(np.int64), key, times, sort[there], owner[there], cell[there])
 
 
 def _most_even(

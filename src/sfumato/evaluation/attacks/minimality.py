@@ -812,8 +812,11 @@ def _solved(solver: Solver, problem: Problem) -> Partition:
     return solver.solve(replace(problem, table=problem.table.take(order))).put_back(order)
 
 
-_DRAWN_RECORDS, _FEWEST_WORLDS, _MOST_WORLDS = 2_000_000, 20, 500
-"""Records, and fewest and most worlds, that are drawn by default."""
+EFFORT, _FEWEST_WORLDS, _MOST_WORLDS = 400_000, 20, 500
+"""Records in all worlds together, and fewest and most worlds, that are drawn by default."""
+
+_FLOOR = 5
+"""How many times the effort the fewest worlds may take."""
 
 _FEW = 1_000
 """Records up to which the labels of every world are written, whatever it costs."""
@@ -864,11 +867,14 @@ class Minimality(Checked):
     Parameters
     ----------
     worlds
-        Worlds to draw if there are too many to try all of them. None: as many as two million records make, at least
-        20, at most 500.
+        Worlds to draw if there are too many to try all of them. None: as many as `effort` allows, from 20 to 500.
+    effort
+        Records of all drawn worlds together. If 20 worlds hold more than five times as many and `worlds` is None, the
+        attack is not played on classes. The same records have the same verdict on every machine.
     patience
-        Seconds of the processor for all runs together. If a run on the original shows that drawing worlds takes longer
-        and `worlds` is None, 200, 100, 50 or 20 are drawn. If 20 take longer, the attack is not played.
+        Seconds of the processor for all runs together; None for no clock. If a run on the original shows that drawing
+        worlds takes longer and `worlds` is None, 200, 100, 50 or 20 are drawn. If 20 take longer, the attack is not
+        played on classes. Verdicts then hang on the machine.
     exhaustive
         Up to this many worlds, every one is tried, and only those count in which *all* classes come out again. Drawn
         worlds count class by class: almost none reproduces all classes of a large table.
@@ -921,9 +927,10 @@ class Minimality(Checked):
     needs: ClassVar[tuple[str, ...]] = ("sensitive", "anonymizer")
 
     worlds: Annotated[int, Limit(1)] | None = None
-    patience: Annotated[float, Limit(0, above=True)] = 20.0
+    patience: Annotated[float, Limit(0, above=True)] | None = None
     exhaustive: Annotated[int, Limit(0)] = 5000
     rise: Share = 0.1
+    effort: Annotated[int, Limit(1)] = EFFORT
 
     def play(self, target: Target) -> tuple[AttackResult, ...]:
         """Play it for each sensitive attribute.
@@ -968,7 +975,7 @@ class Minimality(Checked):
         everything = game.every_world(self.exhaustive)
         drawn = None if everything is not None else self._affordable(game.records, game.comes_back)
         if drawn == 0:
-            note = "the algorithm takes too long to be run in many worlds; say how many with worlds, or wait longer"
+            note = "the algorithm takes too long to be run in many worlds; say how many with worlds"
             return tuple(self._unplayed(name, (*game.notes, note)) for name in names)
         whole, tallies = drawn is None, [WorldTally.of(each) for each in cells]
         worlds = everything if everything is not None else game.random_worlds(drawn or 0, target.seed)
@@ -1054,7 +1061,7 @@ class Minimality(Checked):
     def _affordable(self, records: int, run: Callable[[], object]) -> int:
         """Return how many worlds to draw: the most steps for which there is patience; 0 if not for the fewest."""
         usual = self._count_of(records)
-        if self.worlds is not None:
+        if self.worlds is not None or self.patience is None:
             return usual
         seconds = _seconds_of(run)
         if seconds * usual > self.patience and jit.setting() == "auto":
@@ -1067,7 +1074,9 @@ class Minimality(Checked):
         return next((count for count in steps if seconds * count <= self.patience), 0)
 
     def _count_of(self, records: int) -> int:
-        return self.worlds or min(_MOST_WORLDS, max(_FEWEST_WORLDS, _DRAWN_RECORDS // records))
+        if self.worlds is not None or _FEWEST_WORLDS * records > _FLOOR * self.effort:
+            return self.worlds or 0
+        return min(_MOST_WORLDS, max(_FEWEST_WORLDS, self.effort // records))
 
     def _scored(
         self,

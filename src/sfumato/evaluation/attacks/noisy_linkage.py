@@ -26,6 +26,7 @@ from sfumato.evaluation.attacks.linkage import (
     read_truth,
     smallest_promised,
     spread_originals,
+    strange_rows,
 )
 from sfumato.evaluation.attacks.people import Victims, generator_of, key_of, unchanged_columns, victims_of
 from sfumato.evaluation.attacks.placement import PublishedClasses, RegisterAttribute
@@ -116,6 +117,8 @@ class NoisyLinkage(Checked):
         pairs = list_pairs(reading.publication, reading.known)
         if pairs is None:
             return (self._unplayed(names, "too many classes fit the people to say who is found"),)
+        if (strange := strange_rows(reading, pairs)) is not None:
+            return (self._unplayed(names, strange),)
         generator = generator_of(target, _SALT)
         believed = victims if target.register is not None else self._blurred(victims, names, generator)
         key = key_of(published, unchanged_columns(published, target))

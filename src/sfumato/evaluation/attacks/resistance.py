@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.errors import UnsatisfiableError, raise_all
 from sfumato.evaluation.attacks.definetti import OthersAndRelease
-from sfumato.evaluation.attacks.minimality import Minimality
+from sfumato.evaluation.attacks.minimality import EFFORT, Minimality
 from sfumato.evaluation.attacks.play import attack_policy
 from sfumato.evaluation.attacks.protocol import Attack
 from sfumato.evaluation.attacks.singling_out import SinglingOut
@@ -36,12 +36,12 @@ HELD_OUT = 0.2
 ABOVE = 0.02
 """How far isolation may lie above what classes of these sizes give away whatever their labels say."""
 
-PATIENCE = 200.0
-"""Seconds of the processor for running an algorithm in other worlds."""
+TIMES = 10
+"""How many times the usual effort goes into running an algorithm in other worlds."""
 _MOST_TIMES = 1 << 20
 
 PLAYED_FOR: Mapping[str, Attack] = {
-    "algorithm": Minimality(patience=PATIENCE),
+    "algorithm": Minimality(effort=TIMES * EFFORT),
     # What sensitive values beside a class single out is not told by labels.
     "labels": SinglingOut(values=False),
     "others": OthersAndRelease(),
