@@ -119,7 +119,7 @@ def claimed(
     def measured(seed: int) -> Figures:
         table = draw(seed)
         release = sf.anonymize(table, models, anonymizer=way, seed=seed)
-        attack = Minimality(worlds=worlds, patience=1000.0)
+        attack = Minimality(worlds=worlds)
         played = sf.attack(release, table, attacks=[attack], seed=seed).results[0]
         lost = getattr(release.report, "losses", None)
         found = {} if lost is None else {"loss": lost.normalized_ncp}

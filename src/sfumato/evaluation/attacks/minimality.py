@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from math import comb, factorial, prod
-from time import process_time
 from typing import Annotated, Any, ClassVar, Protocol, cast
 
 import numpy as np
@@ -24,7 +23,6 @@ from sfumato.evaluation.attacks.original_values import exact_parts, number_alike
 from sfumato.evaluation.attacks.placement import Placement, place_people, require_generalized
 from sfumato.evaluation.attacks.protocol import AttackResult, Counted, Target
 from sfumato.evaluation.attacks.verdicts import SURE, BeliefCurve, Beliefs, allowed_guess, draw_curve
-from sfumato.kernels import jit
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.slices.cuts import UNEVEN, CutSpace, EvenCuts, Exchanging, attributes_cut, exchange, place_borders
 from sfumato.models import known_model
@@ -821,9 +819,6 @@ _FLOOR = 5
 _FEW = 1_000
 """Records up to which the labels of every world are written, whatever it costs."""
 
-_STEPS = (200, 100, 50, 20)
-"""Fewer worlds that are drawn where running the algorithm takes long: steps, so that a moment more or less is none."""
-
 _RECOGNIZED = 0.5
 """Least share of the classes that a run on the original reproduces if the algorithm is the right one."""
 
@@ -871,10 +866,6 @@ class Minimality(Checked):
     effort
         Records of all drawn worlds together. If 20 worlds hold more than five times as many and `worlds` is None, the
         attack is not played on classes. The same records have the same verdict on every machine.
-    patience
-        Seconds of the processor for all runs together; None for no clock. If a run on the original shows that drawing
-        worlds takes longer and `worlds` is None, 200, 100, 50 or 20 are drawn. If 20 take longer, the attack is not
-        played on classes. Verdicts then hang on the machine.
     exhaustive
         Up to this many worlds, every one is tried, and only those count in which *all* classes come out again. Drawn
         worlds count class by class: almost none reproduces all classes of a large table.
@@ -927,7 +918,6 @@ class Minimality(Checked):
     needs: ClassVar[tuple[str, ...]] = ("sensitive", "anonymizer")
 
     worlds: Annotated[int, Limit(1)] | None = None
-    patience: Annotated[float, Limit(0, above=True)] | None = None
     exhaustive: Annotated[int, Limit(0)] = 5000
     rise: Share = 0.1
     effort: Annotated[int, Limit(1)] = EFFORT
@@ -973,7 +963,7 @@ class Minimality(Checked):
             note = "classes hold too many different values to keep a belief in each; play it on part of the table"
             return tuple(self._unplayed(name, (*game.notes, note)) for name in names)
         everything = game.every_world(self.exhaustive)
-        drawn = None if everything is not None else self._affordable(game.records, game.comes_back)
+        drawn = None if everything is not None else self._count_of(game.records)
         if drawn == 0:
             note = "the algorithm takes too long to be run in many worlds; say how many with worlds"
             return tuple(self._unplayed(name, (*game.notes, note)) for name in names)
@@ -1017,10 +1007,8 @@ class Minimality(Checked):
 
     def _learnt(self, game: SliceGame, target: Target) -> list[_WorldBeliefs] | None:
         """Return what is believed of each sensitive attribute; None where drawn worlds say nothing."""
-        true = np.tile(np.arange(game.records)[:, None], (1, len(game.names)))
-        worlds = self._affordable(game.records, lambda: game.leads_here(true)) or _FEWEST_WORLDS
-        few = worlds < self._count_of(game.records)
-        everything = game.every_world(min(self.exhaustive, worlds) if few else self.exhaustive)
+        worlds = self._count_of(game.records) or _FEWEST_WORLDS
+        everything = game.every_world(self.exhaustive)
         if everything is not None:
             return [_beliefs_from(tally, True) for tally in self._tallied(game, everything, target, whole=True)]
         walked = [self._walked(game, number, target) for number in range(_WALKS)]
@@ -1058,22 +1046,8 @@ class Minimality(Checked):
             tally.add(values, np.ones(game.groups[0], dtype=np.bool_))
         return tally
 
-    def _affordable(self, records: int, run: Callable[[], object]) -> int:
-        """Return how many worlds to draw: the most steps for which there is patience; 0 if not for the fewest."""
-        usual = self._count_of(records)
-        if self.worlds is not None or self.patience is None:
-            return usual
-        seconds = _seconds_of(run)
-        if seconds * usual > self.patience and jit.setting() == "auto":
-            # What is too slow as it is written need not be when it is compiled, and whether it was compiled before
-            # must not decide what is played.
-            with jit.always("compiled"):
-                run()
-                seconds = _seconds_of(run)
-        steps = (count for count in (usual, *_STEPS) if count <= usual)
-        return next((count for count in steps if seconds * count <= self.patience), 0)
-
     def _count_of(self, records: int) -> int:
+        """Return how many worlds to draw; 0 where the fewest are too many."""
         if self.worlds is not None or _FEWEST_WORLDS * records > _FLOOR * self.effort:
             return self.worlds or 0
         return min(_MOST_WORLDS, max(_FEWEST_WORLDS, self.effort // records))
@@ -1163,12 +1137,6 @@ def _of_walks(tallies: Sequence[WorldTally]) -> _WorldBeliefs:
 
 def _looks_at(models: Sequence[PrivacyModel], names: Sequence[str]) -> bool:
     return any(rule.attribute for model in models for rule in model.rules(names))
-
-
-def _seconds_of(run: Callable[[], object]) -> float:
-    start = process_time()
-    run()
-    return process_time() - start
 
 
 def _curve(cells: Cells, surest: NDArray[np.float64], right: NDArray[np.bool_], bound: float | None) -> BeliefCurve:
