@@ -51,5 +51,6 @@ def test_an_unknown_name_is_refused_and_iteration_ends():
     assert list(found) == list(found.results)
     assert found["one"] == found.results[:1]
     assert found["linkage"] == ()
+    assert [name in found for name in ("one", "linkage", found.results[1])] == [True, False, True]
     with pytest.raises(PolicyError, match="'linkag' is unknown; played were one, two"):
         found["linkag"]

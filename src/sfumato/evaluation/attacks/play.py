@@ -105,6 +105,10 @@ class Attacks:
         """Iterate over all results."""
         return iter(self.results)
 
+    def __contains__(self, attack: object) -> bool:
+        """Tell whether an attack was played, by its name, or whether it is one of the results."""
+        return any(attack in (result.attack, result) for result in self.results)
+
     @property
     def succeeding(self) -> tuple[AttackResult, ...]:
         """Return the results that beat guessing, and the control group if there is one."""
