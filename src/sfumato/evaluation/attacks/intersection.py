@@ -226,10 +226,8 @@ class _Tried:
 
 def _curve(inside: _Tried, outside: _Tried | None) -> BeliefCurve:
     """Rank people by what both releases say; guesses are those of the better release alone."""
-    people, others = (None if one is None else one.beliefs() for one in (inside, outside))
-    assert people is not None
-    guessing = inside.guessing, 0.0 if outside is None else outside.guessing
-    return draw_curve(people, others, None, guessing=guessing, bound=None, claims=True)
+    others, guessed = (None, 0.0) if outside is None else (outside.beliefs(), outside.guessing)
+    return draw_curve(inside.beliefs(), others, None, guessing=(inside.guessing, guessed), bound=None, claims=True)
 
 
 def _hit(shares: NDArray[np.float64], has: NDArray[np.bool_]) -> NDArray[np.float64]:
