@@ -1,8 +1,8 @@
 """Releases of the excerpts of the American Community Survey beside published kinds of methods.
 
 ``SDNIST=/env/bin/python python -m benchmarks.board OUT.csv`` makes every release that is not in the file yet, and lets
-the public report's own measures judge it (:mod:`benchmarks.board_report`). The folder ``acs_excerpts_2019`` is looked
-for where ``SFUMATO_DATA`` says.
+the public report's own measures judge it (:mod:`benchmarks.board_report`); with ``--all`` releases of all features of
+three regions. The folder ``acs_excerpts_2019`` is looked for where ``SFUMATO_DATA`` says.
 """
 
 from __future__ import annotations
@@ -31,6 +31,12 @@ NUMBERS = {"AGEP": (0, 99), "EDU": (0, 12), "PINCP_DECILE": (-1, 9)}
 
 MISSING = {"EDU": 0, "PINCP_DECILE": -1}
 
+REGIONS = ("national", "ma", "tx")
+OPEN_NUMBERS = ("AGEP", "NOC", "NPF", "PINCP", "POVPIP", "PWGTP", "WGTP")
+"""Columns of all features that are ranges in a release; N is a missing value there."""
+FOLLOWING = {"DENSITY": "PUMA", "INDP_CAT": "INDP"}
+"""Features that another one decides: public lists say how."""
+
 
 def original() -> pl.DataFrame:
     """Read the national table as texts, but for columns of numbers that a release may make ranges of."""
@@ -40,6 +46,20 @@ def original() -> pl.DataFrame:
         pl.when(pl.col(name) == "N").then(pl.lit(str(MISSING.get(name)))).otherwise(name).cast(pl.Int64).alias(name)
         for name in NUMBERS
     )
+
+
+def of_all_features(region: str, k: int) -> pl.DataFrame:
+    """Draw one value from each cell of classes of k people, all features quasi-identifying, as texts."""
+    path = Path(os.environ["SFUMATO_DATA"]) / "acs_excerpts_2019" / f"{region}2019.csv.gz"
+    whole = pl.read_csv(path, infer_schema_length=0)
+    shown = whole.drop(FOLLOWING).with_columns(pl.col(*OPEN_NUMBERS).replace("N", None).cast(pl.Float64).cast(pl.Int64))
+    kinds = {name: sf.Attribute("numeric" if name in OPEN_NUMBERS else "categorical") for name in shown.columns}
+    table = sf.read_table(shown, sf.Schema(quasi_identifying=kinds))
+    made = sf.anonymize(table, [sf.KAnonymity(k)], seed=1).draw(seed=1).data
+    made = made.with_columns(pl.col(*OPEN_NUMBERS).cast(pl.Int64)).select(pl.all().cast(pl.String).fill_null("N"))
+    for name, decided in FOLLOWING.items():
+        made = made.join(whole.select(decided, name).unique(decided), on=decided, how="left", maintain_order="left")
+    return made.select(whole.columns)
 
 
 def in_domain(frame: pl.DataFrame) -> pl.DataFrame:
@@ -121,21 +141,32 @@ RELEASES: dict[str, Callable[[], pl.DataFrame]] = {
 }
 
 
+ALL_FEATURES: dict[str, Callable[[], pl.DataFrame]] = {
+    f"{region}, drawn inside classes, k = {k}": lambda region=region, k=k: of_all_features(region, k)
+    for region in REGIONS
+    for k in (2, 6)
+}
+
+
 def main() -> None:
     """Make and judge what the file does not have yet, one after the other."""
     out, source = Path(sys.argv[1]), Path(os.environ["SFUMATO_DATA"]) / "acs_excerpts_2019"
+    everything = "--all" in sys.argv
     rows = pl.read_csv(out).to_dicts() if out.exists() else []
-    for name, make in RELEASES.items():
+    for name, make in (ALL_FEATURES if everything else RELEASES).items():
         if name in {row["release"] for row in rows}:
             continue
         start = time.process_time()
-        made = in_domain(make())
+        made = make() if everything else in_domain(make())
         seconds = time.process_time() - start
+        region = name.partition(",")[0] if everything else "national"
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "release.csv"
             made.write_csv(path)
             script = [os.environ["SDNIST"], str(Path(__file__).with_name("board_report.py"))]
-            said = subprocess.run([*script, path, source, Path(folder) / "root"], capture_output=True, check=True)
+            said = subprocess.run([*script, path, source, Path(folder) / "root", region], capture_output=True)
+        if said.returncode:
+            raise SystemExit(said.stderr.decode())
         found = json.loads(said.stdout.decode().splitlines()[-1])
         rows.append({"release": name, "seconds": round(seconds, 1), **found, "dropped": " ".join(found["dropped"])})
         pl.DataFrame(rows).write_csv(out)

@@ -1,7 +1,8 @@
 """Measures of the public benchmark's report for one file, as JSON: run by an interpreter that has ``sdnist`` 2.4.
 
-``python benchmarks/board_report.py FILE.csv SOURCE ROOT``: SOURCE is the folder of the excerpts, and ROOT, made anew,
-the layout that the package reads. Its own functions measure; only its drawings are left out.
+``python benchmarks/board_report.py FILE.csv SOURCE ROOT REGION``: SOURCE is the folder of the excerpts, ROOT, made
+anew, the layout that the package reads, REGION one of ``national``, ``ma`` and ``tx``. Its own functions measure; only
+its drawings are left out.
 """
 
 from __future__ import annotations
@@ -19,17 +20,20 @@ from typing import Any
 NUMBERS = ("AGEP", "DENSITY", "PINCP", "POVPIP", "PWGTP", "WGTP")
 
 
-def lay_out(source: Path, root: Path) -> None:
+FOLDERS = {"national": "national", "ma": "massachusetts", "tx": "texas"}
+
+
+def lay_out(source: Path, root: Path, region: str) -> None:
     """Write table, schema and words where the package looks for them; the schema says what occurs in the table."""
     words = json.loads((source / "data_dictionary.json").read_text())
-    text = gzip.decompress((source / "national2019.csv.gz").read_bytes()).decode()
+    text = gzip.decompress((source / f"{region}2019.csv.gz").read_bytes()).decode()
     rows = list(csv.DictReader(text.splitlines()))
     schema = {name: _entry(name, {row[name] for row in rows}) for name in rows[0]}
-    (root / "national").mkdir(parents=True, exist_ok=True)
-    (root / "national" / "national2019.csv").write_text(text)
+    (root / FOLDERS[region]).mkdir(parents=True, exist_ok=True)
+    (root / FOLDERS[region] / f"{region}2019.csv").write_text(text)
     places = {code: {"name": name} for code, name in words["PUMA"]["values"].items()}
     for name, content in (
-        ("national/national2019.json", {"schema": schema}),
+        (f"{FOLDERS[region]}/{region}2019.json", {"schema": schema}),
         ("config.json", {}),
         ("mappings.json", {"PUMA": places}),
         ("data_dictionary.json", words),
@@ -52,13 +56,13 @@ def _entry(name: str, values: set[str]) -> dict[str, Any]:
     return entry | {"values": ["N", *ordered] if nullable else [int(value) for value in ordered]}
 
 
-def scores(path: Path, root: Path) -> dict[str, Any]:
+def scores(path: Path, root: Path, region: str) -> dict[str, Any]:
     """Return what the report says of a file, in figures."""
     utils, load, dataset = (import_module(f"sdnist.{name}") for name in ("utils", "load", "report.dataset"))
     metrics = {name: import_module(f"sdnist.metrics.{name}") for name in (
         "kmarginal", "unique_exact_matches", "propensity", "pearson_correlation", "regression", "inconsistency",
     )}  # fmt: skip
-    data = dataset.Dataset(path, utils.SimpleLogger(), load.TestDatasetName.national2019, root, False)
+    data = dataset.Dataset(path, utils.SimpleLogger(), load.TestDatasetName[f"{region}2019"], root, False)
     marginals = metrics["kmarginal"].KMarginal(
         data.d_target_data, data.d_synthetic_data, data.config["k_marginal"]["group_features"]
     )
@@ -99,8 +103,8 @@ def main() -> None:
     """Lay the table out, and print the figures of one file."""
     os.environ["MPLBACKEND"] = "agg"
     path, source, root = map(Path, sys.argv[1:4])
-    lay_out(source, root)
-    print("\n" + json.dumps(scores(path, root)))
+    lay_out(source, root, sys.argv[4])
+    print("\n" + json.dumps(scores(path, root, sys.argv[4])))
 
 
 if __name__ == "__main__":

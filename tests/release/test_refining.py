@@ -54,6 +54,15 @@ def test_the_bound_is_below_the_loss_and_never_leaves_the_steward(table, tmp_pat
     assert "lower bound" not in (folder / "report.txt").read_text()
 
 
+@pytest.mark.parametrize(("ages", "optimal"), [([1, 1, 2, 2], True), ([0, 1, 4, 5], True), ([0, 1, 2, 3, 4], False)])
+def test_a_release_that_loses_as_little_as_any_can_is_called_optimal(ages, optimal):
+    """Of five neighbours, three must share a range of two; the bound charges one step to each."""
+    table = sf.read_table(pl.DataFrame({"age": ages}), sf.Schema(quasi_identifying={"age": sf.Attribute("numeric")}))
+    report = sf.anonymize(table, sf.KAnonymity(2), anonymizer=sf.Best(), bound=True).report
+    assert (report.losses.normalized_ncp == pytest.approx(report.lower_bound, abs=1e-10)) == optimal
+    assert ("optimal: no release" in str(report)) == optimal
+
+
 def test_a_bound_of_zero_is_said_in_words():
     frame = pl.DataFrame({"age": [1, 1, 2, 2]})
     release = sf.anonymize(sf.read_table(frame, sf.Schema(quasi_identifying=["age"])), sf.KAnonymity(2), bound=True)

@@ -109,6 +109,8 @@ def section(title: str, lines: Iterable[str]) -> Sequence[str]:
 
 
 DIGITS = 6
+EXACT = 1e-11
+"""Loss above the lower bound that rounding may come to."""
 
 
 @dataclass(frozen=True)
@@ -463,11 +465,12 @@ class Report:
     def _distance_from_best(self) -> list[str]:
         if self.lower_bound is None:
             return []
-        least = percent(self.lower_bound)
+        none = f"no release of this table with this k can lose less than {percent(self.lower_bound)}"
+        if self.losses.normalized_ncp - self.lower_bound <= EXACT:
+            return [f"  optimal: {none} (NCP)"]
         if not self.lower_bound:
-            return [f"  no release of this table with this k can lose less than {least} (NCP)"]
-        ratio = self.losses.normalized_ncp / self.lower_bound
-        return [f"  {ratio:.2f} times the lower bound: no release of this table with this k can lose less than {least}"]
+            return [f"  {none} (NCP)"]
+        return [f"  {self.losses.normalized_ncp / self.lower_bound:.2f} times the lower bound: {none}"]
 
 
 def loss_figures(losses: Losses, digits: int) -> dict[str, Any]:

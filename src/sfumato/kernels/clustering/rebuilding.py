@@ -30,6 +30,12 @@ MOST = 5
 FREE = 256
 """Records that may move at most; of larger classes a part may, and the rest stays."""
 
+LONGEST, _AROUND = 6, 4
+"""Classes of a chain at most; nearest ones that a record may go on to."""
+
+_CHAINS, _WORTH = 3, 12
+"""Tries of which one is a chain; records that may be shared out in the time of it."""
+
 _PLACES = 64
 """Classes that are built at most."""
 
@@ -71,6 +77,7 @@ class _Pool(NamedTuple):
     sums: Floats  # (g, d)
     norms: Floats  # (g,): squared norm of the sum
     sizes: Int64s  # (g,)
+    chain: Int64s  # (LONGEST,): records that pass on, in turn
 
 
 @sized(lambda *arguments: 1500.0 * arguments[7].steps)  # a record that is shared out costs as so many elements
@@ -94,7 +101,12 @@ def rebuild(
     while done < schedule.steps:
         # never 0: the loop is entered with steps
         warmth = warm * (schedule.cold / warm) ** (done / schedule.steps)
-        thrown, free, everybody = _throw_together(draw(state, len(record_of)), used, table, pool, state)
+        one = draw(state, len(record_of))
+        if not ruled and draw(state, _CHAINS) == 0:
+            done += _WORTH
+            _pass_on(one, used, k, warmth, table, pool, state)
+            continue
+        thrown, free, everybody = _throw_together(one, used, table, pool, state)
         done += max(1, free)
         squares, before = _measure(thrown, everybody, table, pool)
         allowed = slack(state, warmth * max(0.0, squares - before) / max(1, everybody))
@@ -139,6 +151,7 @@ def _pool(points: Floats, height: int) -> _Pool:
         np.zeros(MOST + _PLACES, np.int64), np.zeros(height, np.int64), np.zeros(height, np.int64),
         np.zeros((most, width)), np.zeros((most, most)), np.zeros((most, MOST + _PLACES)),
         np.zeros((MOST + _PLACES, width)), np.zeros(MOST + _PLACES), np.zeros(MOST + _PLACES, np.int64),
+        np.zeros(LONGEST, np.int64),
     )  # fmt: skip
 
 
@@ -518,6 +531,104 @@ def _take(thrown: int, built: int, everybody: int, used: int, table: _Table, poo
         _rename(used, pool.classes[highest], table)
         pool.classes[highest] = NOBODY
     return used
+
+
+@borrowing
+def _pass_on(one: int, used: int, k: int, warmth: float, table: _Table, pool: _Pool, state: Int64s) -> None:
+    """Let a record go to a near class, one from there to the next, and so on, where all that together saves.
+
+    The last one stays where it goes, or comes back to the first class, if that has nobody to spare. Each class of a
+    chain is met once, so that what it loses is known exactly. Capacity: LONGEST classes and one, MOST and more places.
+    """
+    first = int64(table.class_of[one])
+    size = table.sizes[first]
+    if size == 1:
+        return
+    lost, member = 0.0, table.heads[first]
+    while member != NOBODY:
+        lost += _gap_to(member, first, table)
+        member = table.after[member]
+    least = slack(state, warmth * lost / size)
+    spare = size > k
+    pool.chain[0], pool.classes[0] = one, first
+    own = _gap_to(one, first, table)
+    total = -own * size / (size - 1) if spare else -own
+    length, target = 0, first
+    for depth in range(LONGEST):
+        hand = pool.chain[depth]
+        for place in range(used):
+            table.gaps[place] = _gap_to(hand, place, table)
+        back = total + table.gaps[first] - _gap(hand, one, table) / size
+        if not spare and depth > 0 and back < least:
+            least, length = back, depth + 1
+        for label in range(depth + 1):
+            table.gaps[pool.classes[label]] = np.inf
+        found, there, cost, home, staying = _go_on(hand, used, table, state)
+        if spare and total + staying < least:
+            least, length, target = total + staying, depth + 1, home
+        if found == NOBODY or depth + 1 == LONGEST:
+            break
+        total += cost
+        pool.chain[depth + 1], pool.classes[depth + 1] = found, there
+    if length > 0:
+        _follow(length, spare, target, used, table, pool, state)
+
+
+@borrowing
+def _go_on(hand: int, used: int, table: _Table, state: Int64s) -> tuple[int, int, float, int, float]:
+    """Return whom a record replaces, in which class, at what cost, and the same of the class where it can just stay."""
+    found, there, cost = NOBODY, int64(0), np.inf
+    home, staying = int64(0), np.inf
+    for _ in range(_AROUND):
+        nearest = int64(np.argmin(table.gaps[:used]))
+        gap, size = table.gaps[nearest], table.sizes[nearest]
+        if gap == np.inf:
+            break
+        table.gaps[nearest] = np.inf
+        # never 0: no class is empty
+        wider = gap * size / (size + 1)
+        if wider < staying:
+            home, staying = nearest, wider
+        member = table.heads[nearest] if draw(state, 3) > 0 else int64(NOBODY)
+        while member != NOBODY:
+            # never 0: `member` is in it
+            change = gap - _gap_to(member, nearest, table) - _gap(hand, member, table) / size
+            if change < cost:
+                found, there, cost = member, nearest, change
+            member = table.after[member]
+    return found, there, cost, home, staying
+
+
+@borrowing
+def _follow(length: int, spare: bool, target: int, used: int, table: _Table, pool: _Pool, state: Int64s) -> None:
+    """Move the records of a chain. Capacity: each record is in one class."""
+    classes = length
+    if spare:
+        pool.classes[length] = target
+        classes = length + 1
+    everybody = _list(classes, len(pool.records), table, pool, state)
+    for place in range(everybody):
+        for step in range(length):
+            if pool.records[place] == pool.chain[step]:
+                pool.labels[place] = step + 1 if step + 1 < classes else 0
+    _take(classes, classes, everybody, used, table, pool)
+
+
+@borrowing
+def _gap_to(one: int, place: int, table: _Table) -> float:
+    """Squared distance of a record to the mean of a class."""
+    gap, record = 0.0, table.record_of[one]
+    for axis in range(table.points.shape[1]):
+        gap += (table.points[record, axis] - table.means[place, axis]) ** 2
+    return gap
+
+
+@borrowing
+def _gap(one: int, other: int, table: _Table) -> float:
+    gap, record, near = 0.0, table.record_of[one], table.record_of[other]
+    for axis in range(table.points.shape[1]):
+        gap += (table.points[record, axis] - table.points[near, axis]) ** 2
+    return gap
 
 
 @borrowing
